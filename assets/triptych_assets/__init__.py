@@ -1,0 +1,1 @@
+"""Data only: policies, prompts, the sample workspace, translations."""

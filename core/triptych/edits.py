@@ -1,0 +1,119 @@
+"""Edits: every change to the list, in one shape that can be taken back exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from triptych.entries import Entry
+from triptych.reasons import TriptychError
+
+
+class EditConflict(TriptychError):
+    """The entries an edit was planned against are not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Here, these entries are replaced by those.
+
+    `after` is the id of the entry before the place, None at the start: the truth. `index` is where that was when the
+    edit was planned: a hint that makes finding it cheap. An append has nothing in `removed`, a deletion nothing in
+    `inserted`, a replacement the same ids on both sides.
+    """
+
+    index: int
+    after: int | None
+    removed: tuple[Entry, ...]
+    inserted: tuple[Entry, ...]
+
+    def inverse(self) -> Edit:
+        """The edit that takes this one back; it gives back the same entry objects."""
+        return Edit(self.index, self.after, self.inserted, self.removed)
+
+
+def append_edit(entries: Sequence[Entry], *added: Entry) -> Edit:
+    """The edit that appends `added` at the end of `entries`."""
+    return Edit(len(entries), entries[-1].id if entries else None, (), added)
+
+
+def replacement_edits(entries: Sequence[Entry], replacements: Iterable[tuple[int, Entry]]) -> tuple[Edit, ...]:
+    """One edit for each contiguous run of one-to-one replacements, given as `(index, new entry)` in rising order."""
+    edits: list[Edit] = []
+    run: list[Entry] = []
+    start = 0
+    for index, entry in replacements:
+        if run and index != start + len(run):
+            edits.append(_run_edit(entries, start, run))
+            run = []
+        if not run:
+            start = index
+        run.append(entry)
+    if run:
+        edits.append(_run_edit(entries, start, run))
+    return tuple(edits)
+
+
+def _run_edit(entries: Sequence[Entry], start: int, run: list[Entry]) -> Edit:
+    after = entries[start - 1].id if start else None
+    return Edit(start, after, tuple(entries[start : start + len(run)]), tuple(run))
+
+
+def inverse_of(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """The edits that take back `edits`, which were planned together against one list."""
+    inverses: list[Edit] = []
+    shift = 0
+    for edit in edits:
+        inverses.append(Edit(edit.index + shift, edit.after, edit.inserted, edit.removed))
+        shift += len(edit.inserted) - len(edit.removed)
+    return tuple(inverses)
+
+
+def apply(entries: tuple[Entry, ...], edits: Sequence[Edit]) -> tuple[Entry, ...]:
+    """The list after `edits`, which were planned together, in rising order, against one list.
+
+    Raises EditConflict when a place is gone or other entries than `removed` stand there.
+    """
+    changed = list(entries)
+    apply_in_place(changed, edits)
+    return tuple(changed)
+
+
+def apply_in_place(entries: list[Entry], edits: Sequence[Edit]) -> None:
+    """Like `apply`, on a list of the caller's own; on EditConflict that list is unchanged."""
+    places: list[int] = []
+    positions: dict[int, int] = {}
+    for edit in edits:
+        place = _hinted_place(entries, edit)
+        if place is None:
+            positions = positions or {entry.id: position for position, entry in enumerate(entries)}
+            place = _searched_place(entries, edit, positions)
+        places.append(place)
+    # From the end, so that places found beforehand stay right.
+    for place, edit in sorted(zip(places, edits, strict=True), key=lambda pair: pair[0], reverse=True):
+        entries[place : place + len(edit.removed)] = edit.inserted
+
+
+def _hinted_place(entries: Sequence[Entry], edit: Edit) -> int | None:
+    index = edit.index
+    if index > len(entries):
+        return None
+    before = entries[index - 1].id if index else None
+    return index if before == edit.after and _stands_at(entries, index, edit.removed) else None
+
+
+def _searched_place(entries: Sequence[Entry], edit: Edit, positions: dict[int, int]) -> int:
+    place = 0
+    if edit.after is not None:
+        if edit.after not in positions:
+            raise EditConflict("edit.place_gone", after=edit.after)
+        place = positions[edit.after] + 1
+    if not _stands_at(entries, place, edit.removed):
+        raise EditConflict("edit.entries_changed", index=place)
+    return place
+
+
+def _stands_at(entries: Sequence[Entry], index: int, removed: tuple[Entry, ...]) -> bool:
+    if index + len(removed) > len(entries):
+        return False
+    return all(entries[index + offset] is entry for offset, entry in enumerate(removed))

@@ -1,0 +1,108 @@
+"""Entries: messages with an identity and the marks of what was done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from triptych.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What was done to an entry. `guessed`: concluded from a known notice in a saved file, not remembered."""
+
+    name: ClassVar[str] = ""
+    """The mark's JSON name."""
+    guessed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncated(Mark):
+    """Layer 1 cut this tool result; `omitted` original characters are gone."""
+
+    name: ClassVar[str] = "truncated"
+    limit: int | None = None
+    omitted: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared(Mark):
+    """Layer 2 replaced this tool result by a placeholder; only the newest `keep` results stay."""
+
+    name: ClassVar[str] = "cleared"
+    keep: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned(Mark):
+    """Layer 2 shortened this tool result to its beginning and end."""
+
+    name: ClassVar[str] = "pruned"
+    keep_turns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary(Mark):
+    """This message summarizes the entries whose ids are `of`."""
+
+    name: ClassVar[str] = "summary"
+    of: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledgement(Mark):
+    """The fixed assistant answer that follows a summary."""
+
+    name: ClassVar[str] = "acknowledgement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted(Mark):
+    """The turn was cancelled here: a partial answer, or a result made up to close an open call."""
+
+    name: ClassVar[str] = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repaired(Mark):
+    """This entry was changed or added so that an API accepts the list."""
+
+    name: ClassVar[str] = "repaired"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A message in a session.
+
+    `id` is stable for the life of the session and follows the order of birth; a replacement keeps the id of what it
+    replaces. `marks` are in the order of events, newest last. Entries are compared by identity: undoing gives back
+    the very same objects.
+    """
+
+    id: int
+    message: Message
+    marks: tuple[Mark, ...] = ()
+    pinned: bool = False
+
+    def replaced(self, message: Message, mark: Mark) -> Entry:
+        """The same entry with another message, and the mark that says why."""
+        return replace(self, message=message, marks=(*self.marks, mark))
+
+    def has_mark(self, kind: type[Mark]) -> bool:
+        return any(isinstance(mark, kind) for mark in self.marks)
+
+    @property
+    def newest_mark(self) -> Mark | None:
+        return self.marks[-1] if self.marks else None
+
+
+def entries_from(messages: Iterable[Message], first_id: int = 0) -> tuple[Entry, ...]:
+    """Plain entries without marks, with ids counted from `first_id`."""
+    return tuple(Entry(first_id + offset, message) for offset, message in enumerate(messages))
+
+
+def messages_of(entries: Sequence[Entry]) -> list[Message]:
+    """The list as the model sees it."""
+    return [entry.message for entry in entries]

@@ -1,0 +1,148 @@
+"""Reading wire messages: one chat-completions message is a JSON object, whatever wrote it.
+
+Everything here tolerates foreign shapes (content null, a number or parts; calls that are no objects), since saved
+sessions hold them; nothing here changes a message.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Message = dict[str, Any]
+"""A JSON object, never changed once it is in an entry."""
+
+TOOL_RESPONSE_TAG = "<tool_response>"
+"""A user message that begins with this carries a tool result in the second lesson's text protocol."""
+
+_SYSTEM_ROLES = frozenset({"system", "developer"})
+_TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_PICTURE_PARTS = frozenset({"image_url", "image", "input_image"})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of an assistant message. `arguments` is the model's raw text, valid JSON or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Which result answers which call, by place in the list.
+
+    `results[i]` is the `(message, position)` of the call that the result at index i answers, None for an orphan;
+    `unanswered` are the `(message, position)` of calls without a result.
+    """
+
+    results: dict[int, tuple[int, int] | None]
+    unanswered: tuple[tuple[int, int], ...]
+
+
+def role_of(message: Message) -> str:
+    """The role, or "" where there is none."""
+    role = message.get("role")
+    return role if isinstance(role, str) else ""
+
+
+def is_result(message: Message) -> bool:
+    """Whether this message is a tool result (`role: tool`, or the legacy `function`)."""
+    return message.get("role") in ("tool", "function")
+
+
+def text_of(message: Message) -> str:
+    """The text of the content: a string as it is, the text parts of a list joined by newlines, else ""."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(_part_texts(content))
+    return ""
+
+
+def _part_texts(parts: Sequence[Any]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            value = part.get(_TEXT_KEYS.get(str(part.get("type")), "text"))
+            if isinstance(value, str):
+                yield value
+
+
+def pictures_in(message: Message) -> int:
+    """How many pictures the content parts hold."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return 0
+    return sum(isinstance(part, dict) and part.get("type") in _PICTURE_PARTS for part in content)
+
+
+def tool_calls(message: Message) -> tuple[ToolCall, ...]:
+    """The calls of an assistant message, in order; shapes that are no call are passed over."""
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return ()
+    return tuple(call for raw in calls if (call := _tool_call(raw)) is not None)
+
+
+def _tool_call(raw: Any) -> ToolCall | None:
+    if not isinstance(raw, dict):
+        return None
+    function = raw.get("function")
+    if not isinstance(function, dict):
+        return None
+    call_id, name, arguments = raw.get("id"), function.get("name"), function.get("arguments")
+    return ToolCall(
+        id=call_id if isinstance(call_id, str) else "",
+        name=name if isinstance(name, str) else "",
+        arguments=arguments if isinstance(arguments, str) else "" if arguments is None else str(arguments),
+    )
+
+
+def pair_calls(messages: Sequence[Message]) -> Pairing:
+    """Pair every tool result with the call it answers, by occurrence.
+
+    A result answers the oldest open call of its id that stands before it, so ids that repeat or restart pair rightly.
+    """
+    open_calls: defaultdict[str, deque[tuple[int, int]]] = defaultdict(deque)
+    results: dict[int, tuple[int, int] | None] = {}
+    for index, message in enumerate(messages):
+        if is_result(message):
+            waiting = open_calls.get(str(message.get("tool_call_id", "")))
+            results[index] = waiting.popleft() if waiting else None
+        elif message.get("tool_calls"):
+            for position, call in enumerate(tool_calls(message)):
+                open_calls[call.id].append((index, position))
+    unanswered = sorted(place for waiting in open_calls.values() for place in waiting)
+    return Pairing(results, tuple(unanswered))
+
+
+def leading_system_count(messages: Sequence[Message]) -> int:
+    """How many system or developer messages the list begins with."""
+    count = 0
+    for message in messages:
+        if message.get("role") not in _SYSTEM_ROLES:
+            break
+        count += 1
+    return count
+
+
+def is_tool_response(message: Message) -> bool:
+    """Whether a user message carries a tool result in the second lesson's text protocol."""
+    content = message.get("content")
+    return message.get("role") == "user" and isinstance(content, str) and content.startswith(TOOL_RESPONSE_TAG)
+
+
+def user_indices(messages: Sequence[Message]) -> list[int]:
+    """The indices of all user messages: the first lesson's turns, a summary counted as one."""
+    return [index for index, message in enumerate(messages) if message.get("role") == "user"]
+
+
+def turn_starts(messages: Sequence[Message]) -> list[int]:
+    """The indices of user messages that start a turn: results in the text protocol start none."""
+    return [i for i, message in enumerate(messages) if message.get("role") == "user" and not is_tool_response(message)]

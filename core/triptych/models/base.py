@@ -1,0 +1,71 @@
+"""What the turn loop asks of a model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from triptych.messages import Message
+from triptych.reasons import TriptychError
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request exactly as it is sent: messages and tool schemas (chat-completions form)."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A piece of a tool call. `id` and `name` come with the first piece, or, from some servers, with every one."""
+
+    index: int
+    id: str | None = None
+    name: str | None = None
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """Tokens as the endpoint counted them."""
+
+    prompt_tokens: int
+    completion_tokens: int = 0
+
+
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    reason: FinishReason
+
+
+Delta = TextDelta | ToolCallDelta | UsageReport | Finish
+
+
+class ModelError(TriptychError):
+    """The endpoint refused, failed or answered nonsense; nothing of the session changed by it."""
+
+
+class ChatModel(Protocol):
+    """A chat model. `window` is its context window in tokens, None where unknown."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def window(self) -> int | None: ...
+    @property
+    def offline(self) -> bool: ...
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Answer piece by piece, a Finish among the pieces. Raises ModelError; closing the iterator stops the answer."""
+        ...

@@ -1,0 +1,159 @@
+"""Counting tokens: exact sums of an estimator's weights, and measured usage beside them.
+
+An estimate is kept as a whole number of the estimator's own small unit, so that sums of entries are exact and the
+total is cut to whole tokens once: it equals the estimate of all the texts joined.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from triptych.entries import Entry
+from triptych.messages import Message, pictures_in, text_of, tool_calls
+
+PICTURE_TOKENS = 800
+"""What the second lesson counts for a picture, whatever its size."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+_NOT_CJK = re.compile("[^\u4e00-\u9fff\u3000-\u303f\uff00-\uffef]+")
+
+
+class Estimator(Protocol):
+    """Turns text into weights; `denominator` weights are one token."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def denominator(self) -> int: ...
+    def weight(self, text: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class MeowgentEstimator:
+    """The second lesson's rule, `int(cjk * 1.3 + others / 3.5)`, in exact seventieths of a token.
+
+    CJK are U+4E00-9FFF, U+3000-303F and U+FF00-FFEF: no kana, no Hangul, no curly quotes.
+    """
+
+    name: str = "meowgent"
+    denominator: int = 70
+
+    def weight(self, text: str) -> int:
+        cjk = self.cjk_characters(text)
+        return cjk * 91 + (len(text) - cjk) * 20
+
+    @staticmethod
+    def cjk_characters(text: str) -> int:
+        return 0 if text.isascii() else len(_NOT_CJK.sub("", text))
+
+
+@dataclass(frozen=True, slots=True)
+class Chars4Estimator:
+    """Four characters a token, a common rule of thumb for English."""
+
+    name: str = "chars4"
+    denominator: int = 4
+
+    def weight(self, text: str) -> int:
+        return len(text)
+
+
+ESTIMATORS: Mapping[str, Estimator] = {"meowgent": MeowgentEstimator(), "chars4": Chars4Estimator()}
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How much a list is: messages, and whole tokens by the active estimator."""
+
+    messages: int
+    tokens: int
+
+
+class TokenCounter:
+    """Weights of entries by one estimator, each entry weighed once."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        self.estimator = estimator
+        self._weights: dict[Entry, int] = {}
+
+    def weight(self, entry: Entry) -> int:
+        """The weight of an entry: content, names and arguments of its calls, pictures."""
+        weight = self._weights.get(entry)
+        if weight is None:
+            weight = self._weights[entry] = self.message_weight(entry.message)
+        return weight
+
+    def message_weight(self, message: Message) -> int:
+        estimate = self.estimator.weight
+        weight = estimate(text_of(message))
+        for call in tool_calls(message):
+            weight += estimate(call.name) + estimate(call.arguments)
+        return weight + pictures_in(message) * PICTURE_TOKENS * self.estimator.denominator
+
+    def schemas_weight(self, schemas: Sequence[Mapping[str, Any]]) -> int:
+        """The weight of a request's tool schemas, which no message shows."""
+        return self.estimator.weight(json.dumps(list(schemas), ensure_ascii=False)) if schemas else 0
+
+    def total(self, entries: Iterable[Entry]) -> int:
+        """The weight of all `entries`."""
+        weights, weight = self._weights, self.weight
+        return sum(weights[entry] if entry in weights else weight(entry) for entry in entries)
+
+    def tokens(self, weight: int) -> int:
+        """Whole tokens of a weight, cut as the article does."""
+        return weight // self.estimator.denominator
+
+    def count(self, entries: Sequence[Entry]) -> Count:
+        return Count(len(entries), self.tokens(self.total(entries)))
+
+    def shares(self, weights: Mapping[Key, int]) -> dict[Key, int]:
+        """Whole tokens of each part, adding up to the tokens of the sum."""
+        return apportion(weights, self.tokens(sum(weights.values())))
+
+
+def apportion(weights: Mapping[Key, int], total: int) -> dict[Key, int]:
+    """Divide `total` into whole numbers in proportion to `weights` (largest remainder): they add up to `total`."""
+    whole = sum(weights.values())
+    if whole == 0:
+        return dict.fromkeys(weights, 0)
+    shares = {key: weight * total // whole for key, weight in weights.items()}
+    missing = total - sum(shares.values())
+    by_remainder = sorted(weights, key=lambda key: weights[key] * total % whole, reverse=True)
+    for key in by_remainder[:missing]:
+        shares[key] += 1
+    return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a model said one request cost, in its own tokens."""
+
+    prompt_tokens: int
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A size in tokens with how it is known: `measured`, `adjusted` (measured, then scaled) or `estimated`."""
+
+    tokens: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredUsage:
+    """The newest measured prompt, and what the estimator said of that same request (messages and schemas)."""
+
+    prompt_tokens: int
+    weight: int
+
+    def at(self, weight: int) -> Measured:
+        """The measured size carried over to a list of another weight, in proportion to the estimates."""
+        if weight == self.weight or self.weight == 0:
+            return Measured(self.prompt_tokens, "measured")
+        return Measured(self.prompt_tokens * weight // self.weight, "adjusted")
