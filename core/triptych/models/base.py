@@ -67,5 +67,5 @@ class ChatModel(Protocol):
     def offline(self) -> bool: ...
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Answer piece by piece, a Finish among the pieces. Raises ModelError; closing the iterator stops the answer."""
+        """Answer piece by piece, a Finish among the pieces. Raises ModelError; closing the iterator stops it."""
         ...

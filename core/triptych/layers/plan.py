@@ -1,0 +1,56 @@
+"""What a layer would do, as a value: showing it and doing it use the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from triptych.edits import Edit
+from triptych.entries import Entry
+from triptych.messages import Message, pair_calls, tool_calls
+from triptych.reasons import Reason
+from triptych.tokens import Count, TokenCounter
+
+Stage = Literal[
+    "receive", "clear", "prune", "decide", "summarize", "request", "tool", "truncate", "append", "answer", "save", "repair"
+]
+Layer = Literal["truncate", "clear", "prune", "summarize"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The edits of one stage with their reason, and the list's size before and after. Doing it is applying `edits`.
+
+    A plan without edits says by its reason why there is nothing to do.
+    """
+
+    stage: Stage
+    edits: tuple[Edit, ...]
+    reason: Reason
+    before: Count
+    after: Count
+
+
+def make_plan(
+    stage: Stage, entries: Sequence[Entry], edits: tuple[Edit, ...], reason: Reason, counter: TokenCounter
+) -> Plan:
+    """A plan whose counts are worked out from the edits."""
+    weight = counter.total(entries)
+    before = Count(len(entries), counter.tokens(weight))
+    length = before.messages
+    for edit in edits:
+        weight += counter.total(edit.inserted) - counter.total(edit.removed)
+        length += len(edit.inserted) - len(edit.removed)
+    return Plan(stage, edits, reason, before, Count(length, counter.tokens(weight)))
+
+
+def tool_names(messages: Sequence[Message]) -> Mapping[int, str]:
+    """The tool's name for the index of each paired result."""
+    return {
+        index: tool_calls(messages[place[0]])[place[1]].name
+        for index, place in pair_calls(messages).results.items()
+        if place is not None
+    }
+
+
