@@ -13,7 +13,18 @@ from triptych.reasons import Reason
 from triptych.tokens import Count, TokenCounter
 
 Stage = Literal[
-    "receive", "clear", "prune", "decide", "summarize", "request", "tool", "truncate", "append", "answer", "save", "repair"
+    "receive",
+    "clear",
+    "prune",
+    "decide",
+    "summarize",
+    "request",
+    "tool",
+    "truncate",
+    "append",
+    "answer",
+    "save",
+    "repair",
 ]
 Layer = Literal["truncate", "clear", "prune", "summarize"]
 
@@ -54,3 +65,8 @@ def tool_names(messages: Sequence[Message]) -> Mapping[int, str]:
     }
 
 
+def shown_indices(indices: Sequence[int]) -> tuple[int | str, ...]:
+    """Indices for a reason's variables; a long list is shortened, so that a reason stays small."""
+    if len(indices) <= 12:
+        return tuple(indices)
+    return (*indices[:5], f"… {len(indices) - 10} …", *indices[-5:])

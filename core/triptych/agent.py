@@ -1,0 +1,283 @@
+"""One turn of the agent: the stages that the policy names, in its order.
+
+`run_turn` walks from the user's text to the answer. Before each change it awaits the gate with the plan: step mode is
+a gate that waits, the automatic mode one that returns at once. Cancelling at any await leaves a session that an API
+accepts: what had streamed is kept and marked, open calls are closed with marked results.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
+from time import monotonic
+
+from triptych.edits import append_edit
+from triptych.entries import Entry, Interrupted, messages_of
+from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TextStreamed, ToolStarted, TurnEnded
+from triptych.layers import clear, prune, summarize, truncate
+from triptych.layers.plan import Plan, Stage, make_plan
+from triptych.layers.summarize import SummaryPlan
+from triptych.messages import Message, ToolCall, tool_calls
+from triptych.models.assemble import AnswerBuilder
+from triptych.models.base import ChatModel, ModelError, Request, TextDelta
+from triptych.policy import decide
+from triptych.reasons import Reason
+from triptych.session import Session
+from triptych.tools.base import Toolbox
+
+Gate = Callable[[Stage, Plan | SummaryPlan | None, Reason], Awaitable[None]]
+"""Awaited after planning and before applying; the plan is None where a stage changes nothing that is known yet."""
+
+INTERRUPTED_RESULT = "[interrupted: the turn was cancelled before this tool answered]"
+
+_MODEL_STAGES: frozenset[Stage] = frozenset({"request", "answer", "summarize"})
+
+
+async def open_gate(stage: Stage, plan: Plan | SummaryPlan | None, reason: Reason) -> None:
+    """The gate of the automatic mode."""
+
+
+async def run_turn(
+    session: Session, text: str, *, model: ChatModel, tools: Toolbox, gate: Gate = open_gate
+) -> Outcome:
+    """Ask `text` and carry the turn through to its end; the session is saved when it is over, however it ends.
+
+    A turn whose first request fails is taken back whole. Raises ModelError when a request fails, and CancelledError
+    when it is cancelled, both after the session has been brought in order and saved.
+    """
+    turn = _Turn(session, model, tools, gate)
+    try:
+        outcome, reason = await turn.run(text)
+    except ModelError as error:
+        turn.give_up()
+        session.emit(TurnEnded("failed", error.reason))
+        await session.save()
+        raise
+    except asyncio.CancelledError:
+        turn.close_open_calls()
+        session.emit(TurnEnded("cancelled", Reason("turn.cancelled")))
+        await session.save()
+        raise
+    session.emit(TurnEnded(outcome, reason))
+    return outcome
+
+
+async def write_summary(session: Session, plan: SummaryPlan, model: ChatModel) -> Plan:
+    """Layer 3's second act: send the plan's request and put the summary into the plan. Nothing is applied yet.
+
+    Raises ModelError when the request fails or is answered by a tool call or a text cut off.
+    """
+    builder = AnswerBuilder()
+    try:
+        async with aclosing(model.stream(Request(plan.request))) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                builder.add(delta)
+                if isinstance(delta, TextDelta):
+                    session.emit(TextStreamed(delta.text, summary=True))
+    finally:
+        session.emit(StreamEnded())
+    return plan.with_summary(builder.text)
+
+
+def interrupted_result(call: ToolCall) -> Message:
+    """The result that closes a call nobody answered."""
+    return {"role": "tool", "tool_call_id": call.id, "content": INTERRUPTED_RESULT}
+
+
+class _Turn:
+    """The state of one turn under way."""
+
+    def __init__(self, session: Session, model: ChatModel, tools: Toolbox, gate: Gate) -> None:
+        self._session = session
+        self._model = model
+        self._tools = tools
+        self._gate = gate
+        self._action = session.begin_action()
+        self._head_before = session.timeline.head
+        self._requests = 0
+        self._answered = False  # a request of this turn has succeeded: what it brought is kept
+        self._open_calls: list[ToolCall] = []
+        self._summary_due = False
+
+    async def run(self, text: str) -> tuple[Outcome, Reason | None]:
+        stages = self._session.policy.stages
+        before = stages[1 : stages.index("request")]
+        per_result = stages[stages.index("request") + 1 : stages.index("answer")]
+        after = stages[stages.index("answer") + 1 :]
+
+        await self._enter("receive", Reason("turn.received", {"characters": len(text)}))
+        self._session.append("receive", {"role": "user", "content": text}, Reason("turn.received"), self._action)
+        await self._run_layers(before)
+        outcome: Outcome = "too_many_rounds"
+        reason: Reason | None = Reason("turn.too_many_rounds", {"rounds": self._session.policy.max_tool_rounds})
+        for _ in range(self._session.policy.max_tool_rounds):
+            answer = await self._request()
+            if not self._open_calls:
+                outcome, reason = _outcome_of(answer)
+                break
+            await self._run_tools(per_result)
+        await self._run_layers(after)
+        return outcome, reason
+
+    def give_up(self) -> None:
+        """After a failed request: take the turn back if nothing of it was answered, else close what is open."""
+        if self._answered:
+            self.close_open_calls()
+        elif self._session.timeline.head != self._head_before:
+            self._session.undo()
+
+    def close_open_calls(self) -> None:
+        """Answer the calls that got no result, so that the list stays one an API accepts."""
+        while self._open_calls:
+            message = interrupted_result(self._open_calls.pop(0))
+            self._session.append("append", message, Reason("turn.cancelled"), self._action, marks=(Interrupted(),))
+
+    # Stages
+
+    async def _enter(
+        self, stage: Stage, reason: Reason, plan: Plan | SummaryPlan | None = None, actor: Actor | None = None
+    ) -> None:
+        actor = actor or ("model" if stage in _MODEL_STAGES else "program")
+        self._session.emit(StageEntered(stage, reason, actor, self._requests))
+        await self._gate(stage, plan, reason)
+
+    async def _run_layers(self, stages: Iterable[Stage]) -> None:
+        for stage in stages:
+            if not self._session.policy.runs(stage):
+                continue
+            if stage == "save":
+                await self._enter("save", Reason("turn.saving"))
+                await self._session.save()
+            elif stage == "decide":
+                await self._decide()
+            elif stage == "summarize":
+                await self._summarize()
+            else:
+                await self._run_layer_2(stage)
+
+    async def _run_layer_2(self, stage: Stage) -> None:
+        session, policy = self._session, self._session.policy
+        if stage == "clear" and policy.clear:
+            plan = clear.plan(session.entries, policy.clear, session.counter)
+        elif stage == "prune" and policy.prune:
+            plan = prune.plan(session.entries, policy.prune, session.counter)
+        else:
+            return
+        await self._enter(stage, plan.reason, plan)
+        if plan.edits:
+            session.perform(plan, self._action)
+
+    async def _decide(self) -> None:
+        session = self._session
+        weight = session.counter.total(session.entries) + session.counter.schemas_weight(self._tools.schemas())
+        decision = decide(session.policy, session.entries, session.size(weight), self._model.window)
+        self._summary_due = decision.due
+        await self._enter("decide", decision.reason)
+
+    async def _summarize(self) -> None:
+        session, parameters = self._session, self._session.policy.summarize
+        if not self._summary_due or parameters is None:
+            return
+        planned = summarize.plan(session.entries, parameters, session.counter, session.new_ids(2))
+        if isinstance(planned, SummaryPlan):
+            await self._enter("summarize", planned.reason, planned)
+            started = monotonic()
+            planned = await write_summary(session, planned, self._model)
+            seconds = monotonic() - started
+            await self._enter("summarize", planned.reason, planned, actor="program")
+            if planned.edits:
+                session.perform(planned, self._action, seconds=seconds)
+        else:
+            await self._enter("summarize", planned.reason, planned, actor="program")
+
+    async def _request(self) -> AnswerBuilder:
+        """One request; its answer becomes an entry, and its calls are open."""
+        session = self._session
+        self._requests += 1
+        entries, schemas = session.entries, self._tools.schemas()
+        weight = session.counter.total(entries) + session.counter.schemas_weight(schemas)
+        values = {"messages": len(entries), "tokens": session.counter.tokens(weight), "request": self._requests}
+        await self._enter("request", Reason("turn.request", values))
+        builder, started = AnswerBuilder(), monotonic()
+        try:
+            await self._stream(Request(tuple(messages_of(entries)), schemas), builder)
+        except asyncio.CancelledError:
+            self._keep_partial(builder)
+            raise
+        finally:
+            session.emit(StreamEnded())
+        if builder.is_empty:
+            raise ModelError("model.empty", model=self._model.name)
+        self._answered = True
+        if builder.usage:
+            session.record_usage(builder.usage, weight)
+        message = builder.message()
+        calls = tool_calls(message)
+        stage: Stage = "request" if calls else "answer"
+        reason = Reason("turn.calls" if calls else "turn.answer", {"calls": len(calls)})
+        if not calls:
+            await self._enter("answer", reason)
+        entry_plan = make_plan(
+            stage,
+            session.entries,
+            (append_edit(session.entries, Entry(session.new_ids(1), message)),),
+            reason,
+            session.counter,
+        )
+        session.perform(entry_plan, self._action, seconds=monotonic() - started, usage=builder.usage)
+        self._open_calls = list(calls)
+        return builder
+
+    async def _stream(self, request: Request, builder: AnswerBuilder) -> None:
+        async with aclosing(self._model.stream(request)) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                builder.add(delta)
+                if isinstance(delta, TextDelta):
+                    self._session.emit(TextStreamed(delta.text))
+
+    def _keep_partial(self, builder: AnswerBuilder) -> None:
+        """Keep the text that had streamed when the turn was cancelled; calls that were not run are dropped."""
+        if builder.text.strip():
+            message: Message = {"role": "assistant", "content": builder.text}
+            self._session.append("answer", message, Reason("turn.cancelled"), self._action, marks=(Interrupted(),))
+
+    async def _run_tools(self, stages: Iterable[Stage]) -> None:
+        """Run the open calls one after the other; each result goes through `stages` before it is history."""
+        while self._open_calls:
+            call = self._open_calls[0]
+            await self._enter("tool", Reason("turn.tool", {"tool": call.name, "left": len(self._open_calls)}))
+            self._session.emit(ToolStarted(call))
+            output = await self._tools.run(call)
+            result = Entry(
+                self._session.new_ids(1), {"role": "tool", "tool_call_id": call.id, "content": output.text}
+            )
+            await self._append_result(result, stages)
+
+    async def _append_result(self, result: Entry, stages: Iterable[Stage]) -> None:
+        """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole."""
+        session, parameters = self._session, self._session.policy.truncate
+        edit = append_edit(session.entries, result)
+        reason = Reason("turn.result", {"characters": len(str(result.message["content"]))})
+        append_plan = make_plan("append", session.entries, (edit,), reason, session.counter)
+        cut_plan: Plan | None = None
+        for stage in stages:
+            if stage == "truncate" and parameters is not None:
+                with_result = (*session.entries, result)
+                cut_plan = truncate.plan(with_result, parameters, session.counter, (len(with_result) - 1,))
+                await self._enter("truncate", cut_plan.reason, cut_plan)
+            elif stage == "append":
+                await self._enter("append", reason, append_plan)
+        session.perform(append_plan, self._action)
+        if cut_plan is not None and cut_plan.edits:
+            session.perform(cut_plan, self._action)
+        self._open_calls.pop(0)
+
+
+def _outcome_of(answer: AnswerBuilder) -> tuple[Outcome, Reason | None]:
+    if answer.finish == "length":
+        return "cut_off", Reason("turn.cut_off")
+    if answer.finish == "content_filter":
+        return "filtered", Reason("turn.filtered")
+    return "answered", None
+

@@ -1,0 +1,121 @@
+"""Layer 1: cut the middle out of one tool result, before it enters history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from triptych.edits import replacement_edits
+from triptych.entries import Entry, Truncated
+from triptych.layers.parameters import ParameterError, at_least
+from triptych.layers.plan import Plan, make_plan
+from triptych.messages import is_result
+from triptych.reasons import Reason
+from triptych.tokens import TokenCounter
+
+LESSON_NOTICE = "\n...中间省略{omitted}个字...\n"
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateParameters:
+    """How a result is cut.
+
+    limit: original characters (code points) that are kept; the notice comes on top, so that a result barely over the
+        limit grows.
+    head_share: the part of `limit` kept from the beginning, 0 to 1; the rest is kept from the end.
+    notice: stands between the two, `{omitted}` being the number of characters left out.
+    """
+
+    limit: int = 80
+    head_share: float = 0.5
+    notice: str = LESSON_NOTICE
+
+    def __post_init__(self) -> None:
+        at_least("limit", self.limit, 0)
+        if not 0 <= self.head_share <= 1:
+            raise ParameterError("parameter.not_a_share", name="head_share", value=self.head_share)
+
+    @classmethod
+    def lesson(cls) -> TruncateParameters:
+        """The first lesson's: 80 characters, half from each end."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text cut in two: `head` and `tail` are the original characters kept at either end."""
+
+    text: str
+    head: int
+    tail: int
+    omitted: int
+
+
+def cut(text: str, parameters: TruncateParameters) -> Cut | None:
+    """Cut `text`, or None when it is within the limit."""
+    limit = parameters.limit
+    if len(text) <= limit:
+        return None
+    head = int(limit * parameters.head_share)
+    tail = limit - head
+    omitted = len(text) - limit
+    notice = parameters.notice.format(omitted=omitted)
+    # Not text[-tail:], which would be the whole text for 0.
+    return Cut(text[:head] + notice + text[len(text) - tail :], head, tail, omitted)
+
+
+def plan(
+    entries: tuple[Entry, ...],
+    parameters: TruncateParameters,
+    counter: TokenCounter,
+    indices: Iterable[int] | None = None,
+) -> Plan:
+    """Cut the tool results at `indices` (default: all) that are over the limit.
+
+    Results already marked as truncated are passed over: cut again, they would only lose more. Contents that are not
+    plain text stay as they are.
+    """
+    chosen = range(len(entries)) if indices is None else sorted(indices)
+    candidates = [index for index in chosen if is_result(entries[index].message)]
+    cuts = list(_cuts(entries, candidates, parameters))
+    edits = replacement_edits(entries, ((index, _cut_entry(entries[index], made, parameters)) for index, made in cuts))
+    return make_plan("truncate", entries, edits, _reason(entries, candidates, cuts, parameters), counter)
+
+
+def _cuts(
+    entries: Sequence[Entry], candidates: Iterable[int], parameters: TruncateParameters
+) -> Iterator[tuple[int, Cut]]:
+    for index in candidates:
+        content = entries[index].message.get("content")
+        if isinstance(content, str) and len(content) > parameters.limit and not entries[index].has_mark(Truncated):
+            made = cut(content, parameters)
+            if made is not None:
+                yield index, made
+
+
+def _cut_entry(entry: Entry, made: Cut, parameters: TruncateParameters) -> Entry:
+    mark = Truncated(limit=parameters.limit, omitted=made.omitted)
+    return entry.replaced({**entry.message, "content": made.text}, mark)
+
+
+def _reason(
+    entries: Sequence[Entry], candidates: Sequence[int], cuts: Sequence[tuple[int, Cut]], parameters: TruncateParameters
+) -> Reason:
+    limit = parameters.limit
+    if len(candidates) == 1:
+        content = entries[candidates[0]].message.get("content")
+        length = len(content) if isinstance(content, str) else 0
+        variables = {"len(text)": length, "limit": limit}
+        if not cuts:
+            already = entries[candidates[0]].has_mark(Truncated)
+            reason = "truncate.already_cut" if already else "truncate.within_limit"
+            return Reason(reason, {"length": length, "limit": limit}, variables)
+        made = cuts[0][1]
+        values = {"length": length, "limit": limit, "omitted": made.omitted, "result_length": len(made.text)}
+        return Reason("truncate.cut_one", values, {**variables, "start_count": made.head})
+    if not candidates:
+        return Reason("truncate.no_results")
+    if not cuts:
+        return Reason("truncate.none_over_limit", {"results": len(candidates), "limit": limit})
+    values = {"results": len(cuts), "limit": limit, "omitted": sum(made.omitted for _, made in cuts)}
+    return Reason("truncate.cut_many", values, {"limit": limit})

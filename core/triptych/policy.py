@@ -1,0 +1,195 @@
+"""Policies: which layers run, at which stage, when, with which parameters. Presets are TOML files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from importlib.resources import files
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from triptych.entries import Entry, messages_of
+from triptych.layers.clear import ClearParameters
+from triptych.layers.parameters import at_least
+from triptych.layers.plan import Layer, Stage, shown_indices
+from triptych.layers.prune import PruneParameters
+from triptych.layers.summarize import SummarizeParameters, split
+from triptych.layers.truncate import TruncateParameters
+from triptych.messages import user_indices
+from triptych.reasons import Reason, TriptychError
+from triptych.tokens import ESTIMATORS, Measured
+
+LAYER_STAGES: frozenset[Stage] = frozenset({"truncate", "clear", "prune", "summarize"})
+LAYERS: tuple[Layer, ...] = get_args(Layer)
+
+_FIXED_ORDER: tuple[Stage, ...] = ("receive", "request", "tool", "append", "answer", "save")
+
+
+class PolicyError(TriptychError):
+    """A policy is unknown, or its file says something that cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """When layer 3 runs by itself; exactly one is set, or none: then it runs by hand only.
+
+    turns: at more user messages than this.
+    window_share: when the context fills this part of the window (0 to 1), measured where a measure is known.
+    """
+
+    turns: int | None = None
+    window_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is done to the messages of a session. A layer whose parameters are None does not run.
+
+    stages: the order in which a turn goes through them; between `request` and `answer` they repeat for every result.
+    max_tool_rounds: requests with tool calls in one turn before the turn is stopped.
+    estimator: the name of the token estimator.
+    source, date, note: where the rules come from, for readers.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    truncate: TruncateParameters | None = None
+    clear: ClearParameters | None = None
+    prune: PruneParameters | None = None
+    summarize: SummarizeParameters | None = None
+    trigger: Trigger = Trigger()
+    max_tool_rounds: int = 25
+    estimator: str = "meowgent"
+    source: str = ""
+    date: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        at_least("max_tool_rounds", self.max_tool_rounds, 1)
+        for stage in self.stages:
+            if stage not in get_args(Stage):
+                raise PolicyError("policy.unknown_stage", policy=self.name, stage=stage)
+        order = [stage for stage in self.stages if stage in _FIXED_ORDER]
+        if tuple(order) != _FIXED_ORDER:
+            raise PolicyError("policy.stages", policy=self.name, expected=" → ".join(_FIXED_ORDER))
+        if self.estimator not in ESTIMATORS:
+            raise PolicyError("policy.estimator", policy=self.name, estimator=self.estimator)
+
+    def runs(self, stage: Stage) -> bool:
+        """Whether a stage has something to do: a layer's stage needs its parameters."""
+        return stage not in LAYER_STAGES or getattr(self, stage) is not None
+
+    def with_options(
+        self, *, limit: int | None = None, keep: int | None = None, keep_turns: int | None = None
+    ) -> Policy:
+        """The policy with numbers given on the command line, where it has the layer they belong to.
+
+        `keep_turns` is layer 3's; a trigger by turns moves along with it, as in the lesson, where they are one number.
+        """
+        changed = self
+        if limit is not None and changed.truncate:
+            changed = replace(changed, truncate=replace(changed.truncate, limit=limit))
+        if keep is not None and changed.clear:
+            changed = replace(changed, clear=replace(changed.clear, keep=keep))
+        if keep_turns is not None and changed.summarize:
+            trigger = replace(changed.trigger, turns=keep_turns) if changed.trigger.turns else changed.trigger
+            summarize = replace(changed.summarize, keep_turns=keep_turns)
+            changed = replace(changed, summarize=summarize, trigger=trigger)
+        return changed
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every parameter by name, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether layer 3 is due, and why or why not."""
+
+    due: bool
+    reason: Reason
+
+
+def decide(policy: Policy, entries: Sequence[Entry], size: Measured, window: int | None) -> Decision:
+    """Whether to summarize before the next request; `size` is the context's in tokens, `window` the model's."""
+    if policy.summarize is None:
+        return Decision(False, Reason("decide.layer_off"))
+    trigger = policy.trigger
+    if trigger.turns is not None:
+        return _decide_by_turns(trigger.turns, policy.summarize, entries)
+    if trigger.window_share is not None:
+        return _decide_by_share(trigger.window_share, size, window)
+    return Decision(False, Reason("decide.by_hand_only"))
+
+
+def _decide_by_turns(limit: int, parameters: SummarizeParameters, entries: Sequence[Entry]) -> Decision:
+    messages = messages_of(entries)
+    users = user_indices(messages)
+    due = len(users) > limit
+    variables: dict[str, Any] = {"user_idx": shown_indices(users)}
+    if due:
+        variables["cut"] = split(messages, parameters.keep_turns)
+    reason = "decide.turns_over" if due else "decide.turns_within"
+    return Decision(due, Reason(reason, {"turns": len(users), "limit": limit}, variables))
+
+
+def _decide_by_share(share: float, size: Measured, window: int | None) -> Decision:
+    if window is None:
+        return Decision(False, Reason("decide.window_unknown"))
+    threshold = int(share * window)
+    due = size.tokens >= threshold
+    values = {"tokens": size.tokens, "threshold": threshold, "window": window, "kind": size.kind}
+    return Decision(due, Reason("decide.share_over" if due else "decide.share_within", values))
+
+
+def preset_names() -> list[str]:
+    """The names of the presets that come with the program."""
+    folder = files("triptych_assets") / "policies"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def preset(name: str) -> Policy:
+    """A preset by name. Raises PolicyError with the known names."""
+    if name not in preset_names():
+        raise PolicyError("policy.unknown", policy=name, known=", ".join(preset_names()))
+    return policy_from_toml((files("triptych_assets") / "policies" / f"{name}.toml").read_text("utf-8"), name)
+
+
+def policy_from_toml(text: str, name: str) -> Policy:
+    """Read a policy file. Raises PolicyError naming the key that is unknown or has the wrong type."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError("policy.not_toml", policy=name, detail=str(error)) from None
+    return _build(Policy, {"name": name, **table}, name, "")
+
+
+T = TypeVar("T")
+
+
+def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str) -> T:
+    """A parameters object from a TOML table, key by key."""
+    hints = get_type_hints(kind)
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        where = f"{path}{key}"
+        if key not in known:
+            raise PolicyError("policy.unknown_key", policy=policy, key=where)
+        values[key] = _value(hints[key], value, policy, where)
+    try:
+        return kind(**values)
+    except TypeError:
+        raise PolicyError("policy.missing_key", policy=policy, key=f"{path}stages") from None
+
+
+def _value(hint: Any, value: Any, policy: str, where: str) -> Any:
+    nested = next((kind for kind in (hint, *get_args(hint)) if hasattr(kind, "__dataclass_fields__")), None)
+    if nested is not None and isinstance(value, dict):
+        return _build(nested, value, policy, f"{where}.")
+    if isinstance(value, list) and all(isinstance(item, str) for item in value) and "tuple" in str(hint):
+        return tuple(value)
+    allowed = {hint, *get_args(hint)}
+    if type(value) in allowed or (type(value) is int and float in allowed):
+        return value
+    raise PolicyError("policy.wrong_type", policy=policy, key=where)

@@ -1,0 +1,175 @@
+"""The session: the single source of truth, and the only thing that changes state."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+from triptych.edits import append_edit
+from triptych.entries import Entry, Mark
+from triptych.events import Event, HeadMoved, Saved, SaveFailed, StepCommitted, ViewMoved
+from triptych.layers.plan import Plan, Stage, make_plan
+from triptych.messages import Message
+from triptych.policy import Policy
+from triptych.reasons import Reason, TriptychError
+from triptych.timeline import Step, Timeline
+from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage
+
+
+class Store(Protocol):
+    """Where a session is kept. `save` blocks until the list is safe on disk and raises TriptychError when it is not."""
+
+    def save(self, entries: tuple[Entry, ...]) -> object: ...
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Session:
+    """A timeline with its policy, its measured usage and the store it is kept in (None: in memory only)."""
+
+    def __init__(
+        self,
+        entries: tuple[Entry, ...],
+        policy: Policy,
+        store: Store | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.timeline = Timeline(entries)
+        self.policy = policy
+        self.store = store
+        self.counter = TokenCounter(ESTIMATORS[policy.estimator])
+        self.save_problem: Reason | None = None
+        self._usage: MeasuredUsage | None = None
+        self._clock = clock
+        self._listeners: list[Callable[[Event], None]] = []
+        self._next_id = max((entry.id for entry in entries), default=-1) + 1
+        self._next_action = 1
+        self._writing = asyncio.Lock()
+        self._saved: tuple[Entry, ...] | None = entries
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The list at the head: what the next request sends and the next save writes."""
+        return self.timeline.entries(self.timeline.head)
+
+    @property
+    def viewed(self) -> tuple[Entry, ...]:
+        """The list on screen."""
+        return self.timeline.entries(self.timeline.view)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the store holds the list at the head."""
+        return self._saved is self.entries
+
+    def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Hear of every change, in the order of events; call what is returned to hear no more."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def emit(self, event: Event) -> None:
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    def new_ids(self, count: int) -> int:
+        """Reserve `count` entry ids; the first is returned. An id is never given twice."""
+        first = self._next_id
+        self._next_id += count
+        return first
+
+    def begin_action(self) -> int:
+        """A number for what the user is about to do: its steps are undone together."""
+        action = self._next_action
+        self._next_action += 1
+        return action
+
+    def perform(self, plan: Plan, action: int, *, seconds: float = 0.0, usage: Usage | None = None) -> Step:
+        """Apply a plan at the head as one step. Raises EditConflict, changing nothing, when it does not fit there."""
+        step = Step(
+            id=self.timeline.last_id + 1,
+            parent=self.timeline.head,
+            stage=plan.stage,
+            edits=plan.edits,
+            reason=plan.reason,
+            before=plan.before,
+            after=plan.after,
+            action=action,
+            at=self._clock(),
+            seconds=seconds,
+            usage=usage,
+        )
+        self.timeline.commit(step)
+        self.emit(StepCommitted(step))
+        return step
+
+    def append(
+        self,
+        stage: Stage,
+        message: Message,
+        reason: Reason,
+        action: int,
+        *,
+        marks: tuple[Mark, ...] = (),
+        usage: Usage | None = None,
+    ) -> Entry:
+        """Append one message at the head as one step."""
+        entry = Entry(self.new_ids(1), message, marks)
+        plan = make_plan(stage, self.entries, (append_edit(self.entries, entry),), reason, self.counter)
+        self.perform(plan, action, usage=usage)
+        return entry
+
+    def undo(self) -> bool:
+        """Take back the newest whole action; False when there is none."""
+        return self._move_head(self.timeline.undo)
+
+    def redo(self) -> bool:
+        """Do again the action that was taken back last; False when there is none."""
+        return self._move_head(self.timeline.redo)
+
+    def seek(self, step_id: int | None) -> None:
+        """Show the list as it was after a step; what is sent and saved stays."""
+        self.timeline.seek(step_id)
+        self.emit(ViewMoved(step_id))
+
+    def _move_head(self, move: Callable[[], None]) -> bool:
+        before = self.timeline.head
+        move()
+        if self.timeline.head == before:
+            return False
+        self._usage = None  # measured on a list that is no longer the newest
+        self.emit(HeadMoved(self.timeline.head))
+        return True
+
+    def record_usage(self, usage: Usage, weight: int) -> None:
+        """Remember what a request measured; `weight` is the estimator's for that same request."""
+        self._usage = MeasuredUsage(usage.prompt_tokens, weight)
+
+    def size(self, weight: int) -> Measured:
+        """The size in tokens of a request of this estimated weight, measured where a measure is known."""
+        if self._usage is not None:
+            return self._usage.at(weight)
+        return Measured(self.counter.tokens(weight), "estimated")
+
+    async def save(self) -> None:
+        """Write the list at the head, if it is not on disk already. A failure is told as an event, never raised.
+
+        Once begun, a write is finished even when the caller is cancelled.
+        """
+        if self.store is not None and not self.is_saved:
+            await asyncio.shield(asyncio.ensure_future(self._write(self.store)))
+
+    async def _write(self, store: Store) -> None:
+        async with self._writing:
+            entries = self.entries
+            try:
+                await asyncio.to_thread(store.save, entries)
+            except TriptychError as error:
+                self.save_problem = error.reason
+                self.emit(SaveFailed(error.reason))
+            else:
+                self._saved, self.save_problem = entries, None
+                self.emit(Saved())

@@ -1,0 +1,162 @@
+"""The tree of steps, and two places in it: the head, which is sent and saved, and the view, which is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from triptych.edits import Edit, apply, apply_in_place, inverse_of
+from triptych.entries import Entry
+from triptych.layers.plan import Stage
+from triptych.reasons import Reason
+from triptych.tokens import Count, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage's outcome.
+
+    `parent` is the step before it, None for the first. Steps of one user action share `action`: the unit of undo.
+    `at` is UTC; `seconds` how long the stage took.
+    """
+
+    id: int
+    parent: int | None
+    stage: Stage
+    edits: tuple[Edit, ...]
+    reason: Reason
+    before: Count
+    after: Count
+    action: int
+    at: datetime
+    seconds: float = 0.0
+    usage: Usage | None = None
+
+
+class Timeline:
+    """Every step that ever was. Nothing is dropped: a step under an older one starts a branch."""
+
+    def __init__(self, base: tuple[Entry, ...] = ()) -> None:
+        self._steps: dict[int, Step] = {}
+        self._depths: dict[int | None, int] = {None: 0}
+        self._redo_child: dict[int | None, int] = {}
+        self._head: int | None = None
+        self._view: int | None = None
+        # The states worth keeping: where edits are applied next, and what is on screen. All others are walked to.
+        self._states: dict[int | None, tuple[Entry, ...]] = {None: base}
+
+    @property
+    def head(self) -> int | None:
+        """The id of the step whose outcome is sent and saved; None before the first."""
+        return self._head
+
+    @property
+    def view(self) -> int | None:
+        """The id of the step whose outcome is shown."""
+        return self._view
+
+    @property
+    def last_id(self) -> int:
+        return len(self._steps)
+
+    @property
+    def can_undo(self) -> bool:
+        return self._head is not None
+
+    @property
+    def can_redo(self) -> bool:
+        return self._head in self._redo_child
+
+    def step(self, step_id: int) -> Step:
+        return self._steps[step_id]
+
+    def path(self) -> list[Step]:
+        """The steps from the first to the head."""
+        steps: list[Step] = []
+        step_id = self._head
+        while step_id is not None:
+            steps.append(self._steps[step_id])
+            step_id = steps[-1].parent
+        return steps[::-1]
+
+    def commit(self, step: Step) -> None:
+        """Add a step under the head and move the head to it; a view that was at the head goes along.
+
+        Raises EditConflict, changing nothing, when the step's edits do not fit there.
+        """
+        state = apply(self.entries(self._head), step.edits)
+        viewing_head = self._view == self._head
+        self._steps[step.id] = step
+        self._depths[step.id] = self._depths[step.parent] + 1
+        self._redo_child[step.parent] = step.id
+        self._head = step.id
+        if viewing_head:
+            self._view = step.id
+        self._keep(step.id, state)
+
+    def undo(self) -> None:
+        """Move head and view to before the head's whole action."""
+        target = self._head
+        action = self._steps[target].action if target is not None else None
+        while target is not None and self._steps[target].action == action:
+            parent = self._steps[target].parent
+            self._redo_child[parent] = target
+            target = parent
+        self._move_head(target)
+
+    def redo(self) -> None:
+        """Move head and view over the whole action that was left last."""
+        target = self._redo_child.get(self._head)
+        if target is None:
+            return
+        action = self._steps[target].action
+        while (following := self._redo_child.get(target)) is not None and self._steps[following].action == action:
+            target = following
+        self._move_head(target)
+
+    def seek(self, step_id: int | None) -> None:
+        """Move only the view."""
+        state = self.entries(step_id)
+        self._view = step_id
+        self._keep(step_id, state)
+
+    def entries(self, step_id: int | None) -> tuple[Entry, ...]:
+        """The list after a step, None being the start. Costs one copy of a list and the edits walked over."""
+        if step_id in self._states:
+            return self._states[step_id]
+        origin = min(self._states, key=lambda known: self._distance(known, step_id))
+        entries = list(self._states[origin])
+        backwards, forwards = self._way(origin, step_id)
+        for step in backwards:
+            apply_in_place(entries, inverse_of(step.edits))
+        for step in forwards:
+            apply_in_place(entries, step.edits)
+        return tuple(entries)
+
+    def _move_head(self, target: int | None) -> None:
+        state = self.entries(target)
+        self._head = self._view = target
+        self._keep(target, state)
+
+    def _keep(self, step_id: int | None, state: tuple[Entry, ...]) -> None:
+        self._states[step_id] = state
+        for known in [known for known in self._states if known not in (None, self._head, self._view)]:
+            del self._states[known]
+
+    def _distance(self, origin: int | None, target: int | None) -> int:
+        return sum(map(len, self._way(origin, target)))
+
+    def _way(self, origin: int | None, target: int | None) -> tuple[list[Step], list[Step]]:
+        """The steps to take back, in order, then the steps to do, in order."""
+        backwards: list[Step] = []
+        forwards: list[Step] = []
+        while origin != target:
+            if self._depths[origin] >= self._depths[target]:
+                assert origin is not None
+                backwards.append(self._steps[origin])
+                origin = backwards[-1].parent
+            else:
+                assert target is not None
+                forwards.append(self._steps[target])
+                target = forwards[-1].parent
+        return backwards, forwards[::-1]
