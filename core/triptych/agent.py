@@ -66,11 +66,11 @@ async def run_turn(
 async def write_summary(session: Session, plan: SummaryPlan, model: ChatModel) -> Plan:
     """Layer 3's second act: send the plan's request and put the summary into the plan. Nothing is applied yet.
 
-    Raises ModelError when the request fails or is answered by a tool call or a text cut off.
+    Raises ModelError when the request fails.
     """
     builder = AnswerBuilder()
     try:
-        async with aclosing(model.stream(Request(plan.request))) as deltas:  # type: ignore[type-var]
+        async with aclosing(model.stream(Request(plan.request))) as deltas:
             async for delta in deltas:
                 builder.add(delta)
                 if isinstance(delta, TextDelta):
@@ -183,11 +183,15 @@ class _Turn:
         if isinstance(planned, SummaryPlan):
             await self._enter("summarize", planned.reason, planned)
             started = monotonic()
-            planned = await write_summary(session, planned, self._model)
-            seconds = monotonic() - started
+            try:
+                planned = await write_summary(session, planned, self._model)
+            except ModelError as error:
+                # The question can still be asked with the whole list; if the fault stays, the request will say so.
+                await self._enter("summarize", Reason("summarize.failed", {"why": error.reason}), actor="program")
+                return
             await self._enter("summarize", planned.reason, planned, actor="program")
             if planned.edits:
-                session.perform(planned, self._action, seconds=seconds)
+                session.perform(planned, self._action, seconds=monotonic() - started)
         else:
             await self._enter("summarize", planned.reason, planned, actor="program")
 
@@ -202,35 +206,32 @@ class _Turn:
         builder, started = AnswerBuilder(), monotonic()
         try:
             await self._stream(Request(tuple(messages_of(entries)), schemas), builder)
+            calls = self._calls_of(builder)
+            if not calls:
+                await self._enter("answer", Reason("turn.answer"))
         except asyncio.CancelledError:
             self._keep_partial(builder)
             raise
         finally:
             session.emit(StreamEnded())
-        if builder.is_empty:
-            raise ModelError("model.empty", model=self._model.name)
-        self._answered = True
         if builder.usage:
             session.record_usage(builder.usage, weight)
-        message = builder.message()
-        calls = tool_calls(message)
         stage: Stage = "request" if calls else "answer"
         reason = Reason("turn.calls" if calls else "turn.answer", {"calls": len(calls)})
-        if not calls:
-            await self._enter("answer", reason)
-        entry_plan = make_plan(
-            stage,
-            session.entries,
-            (append_edit(session.entries, Entry(session.new_ids(1), message)),),
-            reason,
-            session.counter,
-        )
-        session.perform(entry_plan, self._action, seconds=monotonic() - started, usage=builder.usage)
+        edit = append_edit(session.entries, Entry(session.new_ids(1), builder.message()))
+        plan = make_plan(stage, session.entries, (edit,), reason, session.counter)
+        session.perform(plan, self._action, seconds=monotonic() - started, usage=builder.usage)
+        self._answered = True
         self._open_calls = list(calls)
         return builder
 
+    def _calls_of(self, builder: AnswerBuilder) -> tuple[ToolCall, ...]:
+        if builder.is_empty:
+            raise ModelError("model.empty", model=self._model.name)
+        return tool_calls(builder.message())
+
     async def _stream(self, request: Request, builder: AnswerBuilder) -> None:
-        async with aclosing(self._model.stream(request)) as deltas:  # type: ignore[type-var]
+        async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
                 builder.add(delta)
                 if isinstance(delta, TextDelta):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -66,6 +66,6 @@ class ChatModel(Protocol):
     @property
     def offline(self) -> bool: ...
 
-    def stream(self, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Answer piece by piece, a Finish among the pieces. Raises ModelError; closing the iterator stops it."""
         ...
