@@ -19,8 +19,8 @@ class Reason:
     """
 
     id: str
-    values: Mapping[str, Any] = field(default=_NOTHING)
-    variables: Mapping[str, Any] = field(default=_NOTHING)
+    values: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    variables: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
     def __str__(self) -> str:
         return " ".join([self.id, *(f"{name}={value!r}" for name, value in self.values.items())])
