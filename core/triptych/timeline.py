@@ -40,6 +40,7 @@ class Timeline:
         self._steps: dict[int, Step] = {}
         self._depths: dict[int | None, int] = {None: 0}
         self._redo_child: dict[int | None, int] = {}
+        self._originals: dict[int, Entry] = {}
         self._head: int | None = None
         self._view: int | None = None
         # The states worth keeping: where edits are applied next, and what is on screen. All others are walked to.
@@ -70,6 +71,10 @@ class Timeline:
     def step(self, step_id: int) -> Step:
         return self._steps[step_id]
 
+    def original(self, entry_id: int) -> Entry | None:
+        """The entry as it was before any step replaced or removed it; None when none ever did."""
+        return self._originals.get(entry_id)
+
     def path(self) -> list[Step]:
         """The steps from the first to the head."""
         steps: list[Step] = []
@@ -90,6 +95,9 @@ class Timeline:
         self._depths[step.id] = self._depths[step.parent] + 1
         self._redo_child[step.parent] = step.id
         self._head = step.id
+        for edit in step.edits:
+            for entry in edit.removed:
+                self._originals.setdefault(entry.id, entry)
         if viewing_head:
             self._view = step.id
         self._keep(step.id, state)

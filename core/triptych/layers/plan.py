@@ -70,3 +70,9 @@ def shown_indices(indices: Sequence[int]) -> tuple[int | str, ...]:
     if len(indices) <= 12:
         return tuple(indices)
     return (*indices[:5], f"… {len(indices) - 10} …", *indices[-5:])
+
+
+def kept_prefix(entries: Sequence[Entry], edits: Sequence[Edit], counter: TokenCounter) -> Count:
+    """How much of the list's beginning the edits leave as it is: what a provider's prompt cache can still use."""
+    length = min((edit.index for edit in edits), default=len(entries))
+    return counter.count(entries[:length])

@@ -1,0 +1,168 @@
+"""The lines of the chat pane: the conversation as a person follows it."""
+
+from __future__ import annotations
+
+import re
+
+from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
+from triptych.messages import is_result, text_of, tool_calls
+
+from triptych_tui.glyphs import Glyphs
+from triptych_tui.i18n import _, ngettext
+from triptych_tui.messages_rows import entry_mark, gutter, one_line
+from triptych_tui.sheet import Sheet, role_letter
+from triptych_tui.spans import Row, Span, cut_spans, spread
+from triptych_tui.untrusted import clean, wrap
+
+INDENT = 7
+SHOWN_LINES = 400
+"""Lines of one message that the chat shows; the messages pane and the file have the rest."""
+SHOWN_CHARACTERS = 60_000
+_NOTICE_LINE = re.compile(r"^\.\.\.中间省略(\d+)个字\.\.\.$")
+
+
+class ChatLines:
+    """Renders entries of one sheet; `width` is the pane's, in cells."""
+
+    def __init__(self, sheet: Sheet, glyphs: Glyphs) -> None:
+        self._sheet = sheet
+        self._glyphs = glyphs
+
+    def block(self, index: int, width: int) -> list[Row]:
+        """The lines of one entry, its blank line included."""
+        entry = self._sheet.entries[index]
+        if entry.has_mark(Summary):
+            lines = self._divider(index, width)
+        elif is_result(entry.message):
+            lines = self._result(index, width)
+        elif tool_calls(entry.message):
+            lines = self._calls(index, width)
+        else:
+            lines = self._speech(index, width)
+        return [*lines, Row(aside=True)] if self._ends_with_blank(index) else lines
+
+    def streaming(self, text: str, width: int, *, summary: bool) -> list[Row]:
+        """What the model is saying right now, with a caret."""
+        ink = "l3" if summary else "text"
+        letter = Span(self._glyphs.summary if summary else "A", "l3" if summary else "role_a", "b")
+        wrapped = _wrapped(text, width) or [""]
+        lines = [Row((Span(" " * INDENT), Span(piece, ink))) for piece in wrapped]
+        caret = Span(self._glyphs.caret, "accent")
+        lines[-1] = Row((*lines[-1].spans, caret))
+        first = (Span(" " * 4), letter, Span("  "), *lines[0].spans[1:])
+        return [Row(first), *lines[1:], Row(aside=True)]
+
+    def _ends_with_blank(self, index: int) -> bool:
+        entry = self._sheet.entries[index]
+        group = self._sheet.outline.group_at(index)
+        if group is not None:
+            return bool(group.results) and index == group.results[-1]
+        return role_letter(entry) != "U"
+
+    def _head(self, index: int) -> list[Span]:
+        head = gutter(self._sheet, index, self._glyphs)
+        return [*head, Span(" ")]
+
+    def _indent(self) -> list[Span]:
+        return [Span(" " * INDENT)]
+
+    def _speech(self, index: int, width: int) -> list[Row]:
+        entry = self._sheet.entries[index]
+        user = role_letter(entry) == "U"
+        ink, attributes, ground = ("strong", "b", "surface") if user else ("text", "", "")
+        text = text_of(entry.message) or ("" if entry.message.get("content") is None else _("(no text)"))
+        mark = entry_mark(self._sheet, index, self._glyphs)
+        lines: list[Row] = []
+        for number, piece in enumerate(_wrapped(text, width) or [""]):
+            head = self._indent() if number else self._head(index)
+            spans = spread([*head, Span(piece, ink, attributes)], [] if number else mark, width)
+            lines.append(Row(spans, ground))
+        if entry.has_mark(Interrupted) and not is_result(entry.message):
+            lines.append(Row((*self._indent(), Span(_("stopped here"), "muted", "i"))))
+        return lines
+
+    def _calls(self, index: int, width: int) -> list[Row]:
+        entry = self._sheet.entries[index]
+        lines = self._speech(index, width) if text_of(entry.message).strip() else []
+        for call in tool_calls(entry.message):
+            head = self._indent() if lines else self._head(index)
+            arguments = Span("  " + one_line(_bare_arguments(call.arguments)), "muted")
+            spans = [Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b"), arguments]
+            lines.append(Row(cut_spans([*head, *spans], width)))
+        return lines
+
+    def _result(self, index: int, width: int) -> list[Row]:
+        sheet, entry = self._sheet, self._sheet.entries[index]
+        left = [*self._head(index), Span(self._glyphs.result + " ", "role_t")]
+        text = text_of(entry.message)
+        if entry.has_mark(Cleared):
+            left.append(Span(_("cleared"), "muted", "i"))
+        else:
+            left += self._sizes(entry, index)
+            if not entry.has_mark(Truncated) and not entry.has_mark(Pruned):
+                left.append(Span("  " + one_line(text), "muted"))
+        lines = [Row(spread(left, entry_mark(sheet, index, self._glyphs), width))]
+        if entry.newest_mark is not None and isinstance(entry.newest_mark, Truncated | Pruned):
+            lines += self._excerpt(text, width)
+        return lines
+
+    def _sizes(self, entry: Entry, index: int) -> list[Span]:
+        now = _("~{tokens} tok").format(tokens=f"{self._sheet.tokens_of(index):,}")
+        before = self._sheet.tokens_before(entry)
+        if before is None:
+            return [Span(now, "text")]
+        return [Span(f"~{before:,} {self._glyphs.call} ", "muted"), Span(now, "text")]
+
+    def _excerpt(self, text: str, width: int) -> list[Row]:
+        """What is left of a shortened result: its beginning, what was left out, its end."""
+        lines: list[Row] = []
+        pieces = text.split("\n")
+        notice = next((i for i, piece in enumerate(pieces) if _NOTICE_LINE.match(piece)), None)
+        shown = pieces if notice is None or len(pieces) <= 7 else [*pieces[:2], *pieces[notice : notice + 1], *pieces[-2:]]
+        for piece in shown[:7]:
+            bar = [*self._indent(), Span(self._glyphs.quote + " ", "l1")]
+            if found := _NOTICE_LINE.match(piece):
+                count = int(found.group(1))
+                words = ngettext("{count} character left out", "{count} characters left out", count)
+                span = Span(f"{self._glyphs.truncated} {words.format(count=f'{count:,}')} {self._glyphs.truncated}", "l1")
+            else:
+                span = Span(one_line(piece), "muted")
+            lines.append(Row(cut_spans([*bar, span], width)))
+        return lines
+
+    def _divider(self, index: int, width: int) -> list[Row]:
+        sheet, entry = self._sheet, self._sheet.entries[index]
+        replaced = next((len(mark.of) for mark in entry.marks if isinstance(mark, Summary)), 0)
+        words = ngettext("{count} entry {arrow} 1 summary", "{count} entries {arrow} 1 summary", replaced)
+        title = words.format(count=replaced, arrow=self._glyphs.call) if replaced else _("earlier summary")
+        before = sheet.tokens_before(entry)
+        now = f"~{sheet.tokens_of(index):,}"
+        sizes = now if before is None else f"~{before:,} {self._glyphs.call} {now}"
+        left = [*self._head(index), Span(title + " ", "l3", "b")]
+        rule = max(width - sum(len(s.text) for s in left) - len(sizes) - 2, 0)
+        left.append(Span(self._glyphs.rule * rule, "l3"))
+        lines = [Row(spread(left, [Span(sizes, "l3")], width))]
+        body = text_of(entry.message).split("\n", 1)[-1]
+        for piece in _wrapped(body, width - 2)[:6]:
+            tie = Span(self._glyphs.tie + " ", "l3")
+            lines.append(Row((*self._indent(), tie, Span(piece, "muted"))))
+        return lines
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The lines of a message at a pane width; what is too long to read here is said, not shown."""
+    room = max(width - INDENT - 1, 2)
+    lines = wrap(clean(text[:SHOWN_CHARACTERS]), room)
+    if len(lines) > SHOWN_LINES or len(text) > SHOWN_CHARACTERS:
+        shown = "\n".join(lines[:SHOWN_LINES])
+        left = len(text) - min(len(shown), len(text))
+        lines = [*lines[:SHOWN_LINES], _("… about {count} more characters").format(count=f"{left:,}")]
+    return lines
+
+
+def _bare_arguments(arguments: str) -> str:
+    """Arguments as a person reads them: the values alone when it is a small flat object."""
+    values = re.findall(r'"[^"]*"\s*:\s*"([^"\\]*)"', arguments)
+    braces = arguments.strip()
+    is_flat = braces.startswith("{") and braces.endswith("}") and braces.count(":") == len(values)
+    return ", ".join(values) if values and is_flat else arguments

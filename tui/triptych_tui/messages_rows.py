@@ -1,0 +1,155 @@
+"""The rows of the messages pane, one an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from triptych.entries import Acknowledgement, Cleared, Entry
+from triptych.layers.plan import Plan
+from triptych.messages import is_result, text_of, tool_calls
+
+from triptych_tui.glyphs import MARKS, Glyphs
+from triptych_tui.i18n import _
+from triptych_tui.outline import Place
+from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
+from triptych_tui.spans import Row, Span, cut_spans, width_of
+from triptych_tui.untrusted import clean
+
+MARK_CELLS = 10
+TOKEN_CELLS = 5
+BOLD_FROM_TOKENS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a plan would do to the rows on screen: the new entry of each target by id, and the layer's ink."""
+
+    targets: Mapping[int, Entry | None]
+    ink: str
+    first_index: int | None
+
+    @classmethod
+    def of(cls, plan: Plan, ink: str) -> Preview:
+        targets: dict[int, Entry | None] = {}
+        for edit in plan.edits:
+            replacements = {entry.id: entry for entry in edit.inserted}
+            targets.update({entry.id: replacements.get(entry.id) for entry in edit.removed})
+        return cls(targets, ink, min((edit.index for edit in plan.edits), default=None))
+
+
+def gutter(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
+    """Index and role letter: the same in chat and messages, so that the eye can cross over."""
+    letter = role_letter(sheet.entries[index])
+    digits = max(3, len(str(len(sheet.entries) - 1)))
+    return [
+        Span(f"{index:>{digits}}", "faint"),
+        Span(" "),
+        Span(letter if letter != "Σ" else glyphs.summary, ROLE_INKS[letter], "b"),
+        Span(" "),
+    ]
+
+
+def tools_row(sheet: Sheet, tools: int, width: int) -> Row:
+    """The request's tool schemas: sent along, but no message, and not in the total."""
+    names = _("tools  {count} schemas, sent with every request").format(count=tools)
+    return Row(_with_right([Span(" " * 8), Span(names, "faint")], sheet.schemas_tokens, [], width, "faint"))
+
+
+def message_row(
+    sheet: Sheet, index: int, width: int, *, tied: bool, glyphs: Glyphs, preview: Preview | None = None
+) -> Row:
+    """One entry on one line: gutter, bracket and call id, first words, tokens, mark."""
+    entry = sheet.entries[index]
+    left = gutter(sheet, index, glyphs)
+    place = sheet.outline.place(index)
+    left += _bracket(place, tied, glyphs)
+    if place is None and (turn := sheet.outline.turn_at(index)) is not None:
+        left.append(Span(f"T{turn} ", "faint"))
+    left += _content(entry)
+    tokens = sheet.tokens_of(index)
+    if preview is not None:
+        left.insert(4, _target_dot(entry, preview, glyphs))
+        mark = _mark_to_be(sheet, entry, preview, glyphs) or entry_mark(sheet, index, glyphs)
+    else:
+        mark = entry_mark(sheet, index, glyphs)
+    return Row(_with_right(left, tokens, mark, width, "muted" if tokens < BOLD_FROM_TOKENS else "strong"))
+
+
+def entry_mark(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
+    """The newest mark as glyph, word and ink; `?` where it was guessed from a notice."""
+    entry = sheet.entries[index]
+    mark = entry.newest_mark
+    if sheet.outline.is_orphan(index):
+        return [_mark_span("orphan", glyphs)]
+    if mark is not None:
+        return [_mark_span(mark.name, glyphs, guessed=mark.guessed)]
+    return [_mark_span("pinned", glyphs)] if entry.pinned else []
+
+
+def _mark_span(name: str, glyphs: Glyphs, *, guessed: bool = False) -> Span:
+    look = MARKS[name]
+    return Span(f"{look.glyph(glyphs)} {look.word}{'?' if guessed else ''}", look.ink, "b")
+
+
+def one_line(text: str, cells: int = 400) -> str:
+    """The first words of a text for a row, cleaned; looking no further than a row can show."""
+    return clean(text[:cells], newlines=False)
+
+
+def _content(entry: Entry) -> list[Span]:
+    message = entry.message
+    calls = tool_calls(message)
+    text = text_of(message)
+    if calls:
+        spans = [Span(one_line(text) + " ", "text")] if text else []
+        for number, call in enumerate(calls):
+            if number:
+                spans.append(Span(" · ", "faint"))
+            spans += [Span(one_line(call.name), "text"), Span(f"({one_line(call.arguments)})", "muted")]
+        return spans
+    if role_letter(entry) == "U":
+        return [Span(one_line(text), "strong", "b")]
+    if entry.has_mark(Acknowledgement) or entry.has_mark(Cleared):
+        return [Span(one_line(text), "muted", "i")]
+    if is_result(message):
+        return [Span(one_line(text), "muted")]
+    if not text and message.get("content") is not None:
+        return [Span(one_line(str(message["content"])), "muted", "i")]
+    return [Span(one_line(text), "muted" if role_letter(entry) == "S" else "text")]
+
+
+def _bracket(place: Place | None, tied: bool, glyphs: Glyphs) -> list[Span]:
+    if place is None:
+        return [Span("  ")]
+    ink = "accent" if tied else "faint"
+    corner = {"first": glyphs.bracket_first, "middle": glyphs.bracket_middle, "last": glyphs.bracket_last}
+    bracket = corner[place.bracket] + glyphs.bracket_line if place.bracket else "  "
+    return [Span(bracket, ink), Span(place.call.ljust(4) + " ", ink)]
+
+
+def _target_dot(entry: Entry, preview: Preview, glyphs: Glyphs) -> Span:
+    if entry.id in preview.targets:
+        return Span(glyphs.target + " ", preview.ink)
+    return Span(glyphs.not_target + " ", "faint")
+
+
+def _mark_to_be(sheet: Sheet, entry: Entry, preview: Preview, glyphs: Glyphs) -> list[Span]:
+    replacement = preview.targets.get(entry.id)
+    if replacement is None or replacement.newest_mark is None:
+        return []
+    counter = sheet.session.counter
+    glyph = MARKS[replacement.newest_mark.name].glyph(glyphs)
+    return [Span(f"{glyph} {glyphs.call} ~{counter.tokens(counter.weight(replacement)):,}", preview.ink)]
+
+
+def _with_right(left: list[Span], tokens: int, mark: list[Span], width: int, ink: str) -> list[Span]:
+    """A row with its right-hand columns, which are never cut: tokens, two blanks, mark."""
+    number = Span(f"{tokens:>{TOKEN_CELLS},}", ink, "b" if ink == "strong" else "")
+    mark_spans = cut_spans(mark, MARK_CELLS)
+    right = [Span(" "), number, Span("  "), *mark_spans, Span(" " * (MARK_CELLS - width_of(mark_spans)))]
+    room = max(width - width_of(right), 0)
+    left = cut_spans(left, room)
+    return [*left, Span(" " * (room - width_of(left))), *right]
+
+

@@ -1,0 +1,117 @@
+"""What the rows of a list have to know of each other: turns, calls with their results, orphans."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from triptych.edits import Edit
+from triptych.entries import Entry, Summary
+from triptych.messages import is_result, is_tool_response, tool_calls
+
+
+@dataclass(slots=True)
+class CallGroup:
+    """An assistant message's calls and the results that answer them, by index in the list."""
+
+    letter: str
+    call_index: int
+    calls: int
+    results: list[int] = field(default_factory=list)
+
+    def label(self) -> str:
+        """The short form of all its calls: `a1`, `b1-2`."""
+        if self.calls == 1:
+            return f"{self.letter}1"
+        return f"{self.letter}1-{self.calls}" if self.calls < 10 else f"{self.letter}-{self.calls}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands in its group: `call` its short id, `bracket` one of "", "first", "middle", "last"."""
+
+    group: CallGroup
+    call: str
+    bracket: str
+
+
+class Outline:
+    """The structure of one list, kept up to date as it changes."""
+
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+        self._start_over(entries)
+
+    def update(self, entries: Sequence[Entry], edits: Sequence[Edit]) -> None:
+        """Follow `edits` that led to `entries`: replacements change nothing here, appends only add."""
+        if all(len(edit.removed) == len(edit.inserted) for edit in edits):
+            return
+        if len(edits) == 1 and not edits[0].removed and len(entries) == self._length + len(edits[0].inserted):
+            if edits[0].index == self._length:
+                self._scan(entries)
+                return
+        self._start_over(entries)
+
+    def turn_at(self, index: int) -> int | None:
+        """The number of the turn that this row starts, from 1."""
+        return self._turns.get(index)
+
+    def group_at(self, index: int) -> CallGroup | None:
+        return self._groups.get(index)
+
+    def is_orphan(self, index: int) -> bool:
+        """Whether this is a result whose call is not in the list."""
+        return index in self._orphans
+
+    def place(self, index: int) -> Place | None:
+        """The row's place in a call group, None for plain messages."""
+        group = self._groups.get(index)
+        if group is None:
+            return None
+        if index == group.call_index:
+            return Place(group, group.label(), "first" if group.results else "")
+        return Place(group, self._calls[index], "last" if index == group.results[-1] else "middle")
+
+    def _start_over(self, entries: Sequence[Entry]) -> None:
+        self._length = 0
+        self._turn_count = 0
+        self._group_count = 0
+        self._turns: dict[int, int] = {}
+        self._groups: dict[int, CallGroup] = {}
+        self._calls: dict[int, str] = {}
+        self._orphans: set[int] = set()
+        self._open: defaultdict[str, deque[tuple[CallGroup, str]]] = defaultdict(deque)
+        self._scan(entries)
+
+    def _scan(self, entries: Sequence[Entry]) -> None:
+        for index in range(self._length, len(entries)):
+            entry = entries[index]
+            message = entry.message
+            if is_result(message):
+                self._add_result(index, str(message.get("tool_call_id", "")))
+            elif message.get("tool_calls"):
+                self._add_calls(index, entry)
+            elif message.get("role") == "user" and not is_tool_response(message) and not entry.has_mark(Summary):
+                self._turn_count += 1
+                self._turns[index] = self._turn_count
+        self._length = len(entries)
+
+    def _add_calls(self, index: int, entry: Entry) -> None:
+        calls = tool_calls(entry.message)
+        if not calls:
+            return
+        group = CallGroup("abcdefghijklmnopqrstuvwxyz"[self._group_count % 26], index, len(calls))
+        self._group_count += 1
+        self._groups[index] = group
+        for number, call in enumerate(calls, 1):
+            self._open[call.id].append((group, f"{group.letter}{number}"))
+
+    def _add_result(self, index: int, call_id: str) -> None:
+        waiting = self._open.get(call_id)
+        if not waiting:
+            self._orphans.add(index)
+            return
+        group, label = waiting.popleft()
+        group.results.append(index)
+        self._groups[index] = group
+        self._calls[index] = label

@@ -1,0 +1,187 @@
+"""The lines of the layer panel: why, with which parameters, on what, for what gain, and which key does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from triptych.entries import Entry
+from triptych.layers.plan import Layer, Plan, kept_prefix
+from triptych.layers.summarize import SummaryPlan
+from triptych.messages import role_of, text_of
+
+from triptych_tui.glyphs import Glyphs
+from triptych_tui.hand_run import LAYER_INKS, HandRun
+from triptych_tui.i18n import _, ngettext
+from triptych_tui.messages_rows import one_line
+from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
+from triptych_tui.spans import Row, Span, cut_spans, spread
+from triptych_tui.untrusted import clean, wrap
+from triptych_tui.wording import say, variables_line
+
+MARGIN = 2
+SHOWN_TARGETS = 12
+REQUEST_LINES = 14
+
+
+def layer_title(layer: Layer) -> str:
+    """What a layer does, as a panel's title."""
+    return {
+        "truncate": _("Truncate tool results"),
+        "clear": _("Clear old tool results"),
+        "prune": _("Prune old tool results"),
+        "summarize": _("Summarize old turns"),
+    }[layer]
+
+
+class PanelLines:
+    """Lays out one hand-run layer at a width of cells."""
+
+    def __init__(self, run: HandRun, sheet: Sheet, glyphs: Glyphs, width: int) -> None:
+        self._run = run
+        self._sheet = sheet
+        self._glyphs = glyphs
+        self._room = max(width - 2 * MARGIN, 8)
+        self._ink = LAYER_INKS[run.layer]
+
+    def lines(self) -> list[Row]:
+        run = self._run
+        sections = [self._why(), self._parameters()]
+        if isinstance(run.planned, SummaryPlan):
+            sections += [self._request(run.planned), self._summary()]
+        plan = run.plan
+        if plan is not None and plan.edits:
+            if not isinstance(run.planned, SummaryPlan):
+                sections.append(self._targets(plan))
+            sections += [self._gain(plan), self._prompt_cache(plan)]
+        sections.append(self._keys())
+        return [line for section in sections for line in (Row(), *section)]
+
+    def _why(self) -> Iterator[Row]:
+        yield self._heading(_("Why"))
+        reason = (self._run.summary_plan or self._run.planned).reason
+        yield from self._text(say(reason))
+        if variables := variables_line(reason):
+            yield from self._text(variables, "muted")
+
+    def _parameters(self) -> Iterator[Row]:
+        yield self._heading(_("Parameters"), _("preset {name}").format(name=self._run.preset))
+        names = _parameter_names()
+        for field in fields(self._run.parameters):
+            if field.name not in names:
+                continue
+            value = getattr(self._run.parameters, field.name)
+            shown = ", ".join(value) if isinstance(value, tuple) else str(value)
+            left = [Span(names[field.name].ljust(18), "muted"), Span(one_line(shown) or _("none"), "text", "b")]
+            yield self._line(left)
+
+    def _targets(self, plan: Plan) -> Iterator[Row]:
+        targets = [(entry, new) for edit in plan.edits for entry, new in zip(edit.removed, edit.inserted, strict=True)]
+        words = ngettext("{count} result", "{count} results", len(targets)).format(count=f"{len(targets):,}")
+        yield self._heading(_("Targets"), words)
+        counter = self._sheet.session.counter
+        for entry, new in targets[:SHOWN_TARGETS]:
+            before, after = counter.tokens(counter.weight(entry)), counter.tokens(counter.weight(new))
+            left = [Span(self._glyphs.target + " ", self._ink), *self._entry_spans(entry)]
+            right = [
+                Span(f"~{before:,} {self._glyphs.call} ", "muted"),
+                Span(f"~{after:,}", "strong" if after <= before else "error", "b"),
+            ]
+            yield self._line(left, right)
+        if len(targets) > SHOWN_TARGETS:
+            more = len(targets) - SHOWN_TARGETS
+            yield self._line([Span(ngettext("{count} more", "{count} more", more).format(count=f"{more:,}"), "faint")])
+
+    def _entry_spans(self, entry: Entry) -> list[Span]:
+        index = self._sheet.index_of(entry.id)
+        letter = role_letter(entry)
+        number = "" if index is None else f"{index:>4} "
+        return [Span(number, "faint"), Span(letter + " ", ROLE_INKS[letter], "b"), Span(one_line(text_of(entry.message)))]
+
+    def _gain(self, plan: Plan) -> Iterator[Row]:
+        before, after = plan.before.tokens, plan.after.tokens
+        change = after - before
+        percent = f"{change / before:+.0%}" if before else ""
+        yield self._heading(_("Gain"), f"{change:+,} {_('tok')}  {percent}".rstrip())
+        track = max(self._room - 26, 4)
+        most = max(before, after, 1)
+        for label, value, ink in ((_("before"), before, "role_t"), (_("after"), after, self._ink)):
+            filled = max(round(track * value / most), 1 if value else 0)
+            bar = [Span(self._glyphs.rule_focused * filled, ink), Span(self._glyphs.rule * (track - filled), "rule")]
+            yield self._line([Span(label.ljust(9), "muted"), *bar], [Span(f"~{value:,}", "text", "b")])
+        if change > 0:
+            yield from self._text(_("Longer than before: the notice weighs more than what it replaces."), "error")
+
+    def _prompt_cache(self, plan: Plan) -> Iterator[Row]:
+        yield self._heading(_("Prompt cache"))
+        kept = kept_prefix(self._sheet.session.entries, plan.edits, self._sheet.session.counter)
+        if kept.messages:
+            words = _("entries 0–{last} stay the same: ~{tokens} tok can be reused, the rest is read again").format(
+                last=kept.messages - 1, tokens=f"{kept.tokens:,}"
+            )
+        else:
+            words = _("nothing stays the same: everything is read again")
+        yield from self._text(words, "muted")
+
+    def _request(self, planned: SummaryPlan) -> Iterator[Row]:
+        counter = self._sheet.session.counter
+        tokens = counter.tokens(sum(counter.message_weight(message) for message in planned.request))
+        yield self._heading(_("Request"), _("exactly as sent · ~{tokens} tok").format(tokens=f"{tokens:,}"))
+        for message in planned.request:
+            letter = "S" if role_of(message) == "system" else "U"
+            lines = wrap(clean(text_of(message)), max(self._room - 3, 2))
+            for number, piece in enumerate(lines[:REQUEST_LINES]):
+                lead = Span(f"{letter}  " if number == 0 else "   ", ROLE_INKS[letter], "b")
+                yield self._line([lead, Span(piece, "muted")])
+            if len(lines) > REQUEST_LINES:
+                more = len(lines) - REQUEST_LINES
+                words = ngettext("{count} more line", "{count} more lines", more).format(count=more)
+                yield self._line([Span("   " + words, "faint")])
+
+    def _summary(self) -> Iterator[Row]:
+        run = self._run
+        if run.awaits_request:
+            return
+        state = _("the model is writing") if run.writing else _("as received")
+        yield self._heading(_("Summary"), state)
+        caret = [Span(self._glyphs.caret, "accent")] if run.writing else []
+        lines = wrap(clean(run.summary), max(self._room - 2, 2)) or [""]
+        for number, piece in enumerate(lines):
+            end = caret if number == len(lines) - 1 else []
+            yield self._line([Span(self._glyphs.tie + " ", "l3"), Span(piece), *end])
+
+    def _keys(self) -> Iterator[Row]:
+        run = self._run
+        if run.awaits_request:
+            yield self._key("Enter", _("ask the model for the summary"), lit=True)
+        elif run.can_apply:
+            yield self._key("Enter", _("apply as one step"), lit=True)
+        leave = _("cancel; everything stays as it was") if run.writing else _("leave everything as it was")
+        yield self._key("Esc", leave, lit=False)
+
+    def _key(self, key: str, does: str, *, lit: bool) -> Row:
+        chip = Span(key.center(9), "on_block" if lit else "strong", "b", self._ink if lit else "raised")
+        return self._line([chip, Span("  " + does)])
+
+    def _heading(self, title: str, fact: str = "") -> Row:
+        return self._line([Span(title, "strong", "b")], [Span(fact, "muted")] if fact else [])
+
+    def _text(self, text: str, ink: str = "text") -> Iterator[Row]:
+        for piece in wrap(text, self._room):
+            yield self._line([Span(piece, ink)])
+
+    def _line(self, left: list[Span], right: list[Span] | None = None) -> Row:
+        spans = spread(left, right, self._room) if right else cut_spans(left, self._room)
+        return Row([Span(" " * MARGIN), *spans])
+
+
+def _parameter_names() -> dict[str, str]:
+    """The parameters that the panel shows, in words with their unit."""
+    return {
+        "limit": _("limit (characters)"),
+        "keep": _("keep (results)"),
+        "placeholder": _("placeholder"),
+        "keep_turns": _("keep (turns)"),
+        "max_lines": _("max lines"),
+        "max_characters": _("max characters"),
+    }

@@ -1,0 +1,97 @@
+"""The list on screen with everything its rows show: one view model that the panes share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triptych.edits import Edit
+from triptych.entries import Acknowledgement, Entry, Summary
+from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
+from triptych.messages import role_of
+from triptych.session import Session
+from triptych.tokens import Measured
+
+from triptych_tui.outline import Outline
+
+
+class Sheet:
+    """The viewed entries of a session, their structure and their tokens, followed step by step."""
+
+    def __init__(self, session: Session, schemas_weight: int) -> None:
+        self.session = session
+        self.schemas_tokens = session.counter.tokens(schemas_weight)
+        self._schemas_weight = schemas_weight
+        self.entries = session.viewed
+        self.outline = Outline(self.entries)
+        self._count_tokens()
+
+    def follow(self, event: Event) -> bool:
+        """Catch up with the session after an event; whether the list on screen changed."""
+        if not isinstance(event, StepCommitted | HeadMoved | ViewMoved):
+            return False
+        entries = self.session.viewed
+        if entries is self.entries:
+            return False
+        edits: Sequence[Edit] = event.step.edits if isinstance(event, StepCommitted) else ()
+        self.entries = entries
+        if edits:
+            self.outline.update(entries, edits)
+        else:
+            self.outline = Outline(entries)
+        self._count_tokens()
+        return True
+
+    def tokens_of(self, index: int) -> int:
+        """Estimated tokens of a row; the rows add up to `total`."""
+        return self._tokens[index]
+
+    def original_of(self, entry: Entry) -> Entry | None:
+        """What the entry was before the layers changed it."""
+        return self.session.timeline.original(entry.id)
+
+    def tokens_before(self, entry: Entry) -> int | None:
+        """Estimated tokens of the entry's original, or of all the entries a summary stands for; None if unchanged."""
+        counter, original = self.session.counter, self.session.timeline.original
+        summaries = [mark for mark in entry.marks if isinstance(mark, Summary) and mark.of]
+        if summaries:
+            replaced = [gone for entry_id in summaries[-1].of if (gone := original(entry_id)) is not None]
+            return counter.tokens(counter.total(replaced))
+        before = original(entry.id)
+        return None if before is None else counter.tokens(counter.weight(before))
+
+    def index_of(self, entry_id: int) -> int | None:
+        """Where an entry stands, None when it is not in the list."""
+        return self._positions().get(entry_id)
+
+    def size(self) -> Measured:
+        """The size of the next request, schemas included, measured where a measure is known."""
+        return self.session.size(self._weight + self._schemas_weight)
+
+    def _positions(self) -> dict[int, int]:
+        if self._index is None:
+            self._index = {entry.id: index for index, entry in enumerate(self.entries)}
+        return self._index
+
+    def _count_tokens(self) -> None:
+        counter = self.session.counter
+        weights = {index: counter.weight(entry) for index, entry in enumerate(self.entries)}
+        self._weight = sum(weights.values())
+        self._tokens = counter.shares(weights)
+        self.total = counter.tokens(self._weight)
+        self._index: dict[int, int] | None = None
+
+
+def role_letter(entry: Entry) -> str:
+    """The letter of the gutter: S, U, A, T, or Σ for a summary."""
+    if entry.has_mark(Summary):
+        return "Σ"
+    letters = {"system": "S", "developer": "S", "user": "U", "assistant": "A", "tool": "T", "function": "T"}
+    return letters.get(role_of(entry.message), "?")
+
+
+ROLE_INKS = {"S": "role_s", "U": "accent", "A": "role_a", "T": "role_t", "Σ": "l3", "?": "error"}
+
+
+def is_spoken(entry: Entry) -> bool:
+    """Whether the chat shows this entry: all but system messages and acknowledgements."""
+    return role_letter(entry) != "S" and not entry.has_mark(Acknowledgement)

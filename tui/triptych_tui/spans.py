@@ -1,0 +1,63 @@
+"""Lines of the big panes as values: text with the name of its ink, no colours and no widgets yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from triptych_tui.untrusted import fit
+
+
+class Span(NamedTuple):
+    """A piece of a line. `ink` and `ground` name theme tokens (ground "": the line's own).
+
+    `attributes` may hold b (bold), i (italic), s (struck).
+    """
+
+    text: str
+    ink: str = "text"
+    attributes: str = ""
+    ground: str = ""
+
+
+class Row(NamedTuple):
+    """One row of a pane, right of the selection edge.
+
+    `ground` names the token behind it ("": the pane's or the selection's). An `aside`, a blank between blocks for
+    example, never shows the selection.
+    """
+
+    spans: Sequence[Span] = ()
+    ground: str = ""
+    aside: bool = False
+
+
+def width_of(spans: Iterable[Span]) -> int:
+    """The cells that spans take."""
+    return sum(cell_len(span.text) for span in spans)
+
+
+def cut_spans(spans: Iterable[Span], width: int) -> list[Span]:
+    """Spans cut to at most `width` cells, with `…` where text was lost."""
+    kept: list[Span] = []
+    left = width
+    for span in spans:
+        cells = cell_len(span.text)
+        if cells > left:
+            if left > 0:
+                kept.append(span._replace(text=fit(span.text, left)))
+            return kept
+        kept.append(span)
+        left -= cells
+    return kept
+
+
+def spread(left: Iterable[Span], right: Iterable[Span], width: int) -> list[Span]:
+    """`left` and `right` at either end of `width` cells; when they do not fit, `left` is cut, then `right`."""
+    right_spans = cut_spans(right, width)
+    room = width - width_of(right_spans)
+    left_spans = cut_spans(left, max(room - 1, 0) if right_spans else room)
+    gap = room - width_of(left_spans)
+    return [*left_spans, Span(" " * gap), *right_spans]
