@@ -62,7 +62,9 @@ def clean_old_tool_result(
     messages: list[Message], keep: int = KEEP_RECENT_TOOL_RESULTS, placeholder: str | None = None
 ) -> None:
     """Layer 2, in place as published: all tool results but the last `keep` become the placeholder."""
-    parameters = clear.ClearParameters(keep=keep, placeholder=placeholder or TOOL_RESULT_PLACEHOLDER)
+    if placeholder is None:
+        placeholder = TOOL_RESULT_PLACEHOLDER
+    parameters = clear.ClearParameters(keep=keep, placeholder=placeholder)
     entries = entries_from(messages)
     cleared = apply(entries, clear.plan(entries, parameters, _COUNTER).edits)
     for message, entry in zip(messages, cleared, strict=True):
@@ -85,23 +87,23 @@ def render_for_summary(msgs: Sequence[Message]) -> str:
     return summarize.render(msgs)
 
 
-def rebuild(messages: Sequence[Message], keep_turns: int, summary: str) -> list[Message]:
+def rebuild(messages: Sequence[Message], keep_turns: int, summary: str | None) -> list[Message]:
     """The list after layer 3 with this summary; unchanged when nothing is old or the summary is blank."""
     if keep_turns <= 0:
         raise ValueError("keep_turns 必须大于 0")
     entries = entries_from(messages)
     planned = summarize.plan(entries, summarize.SummarizeParameters(keep_turns=keep_turns), _COUNTER, len(entries))
     if isinstance(planned, summarize.SummaryPlan):
-        return messages_of(apply(entries, planned.with_summary(summary).edits))
+        return messages_of(apply(entries, planned.with_summary(summary or "").edits))
     return list(messages)
 
 
 def compact(
     messages: Sequence[Message],
-    complete: Callable[[list[Message]], str],
+    complete: Callable[[list[Message]], str | None],
     keep_turns: int = DEFAULT_KEEP_TURNS,
 ) -> list[Message]:
-    """Layer 3 whole: ask `complete(messages) -> str` for a summary and rebuild the list with it.
+    """Layer 3 whole: ask `complete(messages)` for a summary and rebuild the list with it.
 
     Says what it did in the lesson's words, on standard output.
     """

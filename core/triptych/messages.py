@@ -17,9 +17,10 @@ Message = dict[str, Any]
 TOOL_RESPONSE_TAG = "<tool_response>"
 """A user message that begins with this carries a tool result in the second lesson's text protocol."""
 
-_SYSTEM_ROLES = frozenset({"system", "developer"})
+# Tuples, not sets: what is looked up in them comes from outside and need not be hashable.
+_SYSTEM_ROLES = ("system", "developer")
 _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-_PICTURE_PARTS = frozenset({"image_url", "image", "input_image"})
+_PICTURE_PARTS = ("image_url", "image", "input_image")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +84,12 @@ def pictures_in(message: Message) -> int:
 
 
 def tool_calls(message: Message) -> tuple[ToolCall, ...]:
-    """The calls of an assistant message, in order; shapes that are no call are passed over."""
+    """The calls of an assistant message, in order, a legacy `function_call` last; other shapes are passed over."""
     calls = message.get("tool_calls")
-    if not isinstance(calls, list):
-        return ()
-    return tuple(call for raw in calls if (call := _tool_call(raw)) is not None)
+    raw_calls = calls if isinstance(calls, list) else []
+    if "function_call" in message:
+        raw_calls = [*raw_calls, {"function": message["function_call"]}]
+    return tuple(call for raw in raw_calls if (call := _tool_call(raw)) is not None)
 
 
 def _tool_call(raw: Any) -> ToolCall | None:
@@ -96,12 +98,17 @@ def _tool_call(raw: Any) -> ToolCall | None:
     function = raw.get("function")
     if not isinstance(function, dict):
         return None
-    call_id, name, arguments = raw.get("id"), function.get("name"), function.get("arguments")
+    name, arguments = function.get("name"), function.get("arguments")
     return ToolCall(
-        id=call_id if isinstance(call_id, str) else "",
+        id=_id_text(raw.get("id")),
         name=name if isinstance(name, str) else "",
         arguments=arguments if isinstance(arguments, str) else "" if arguments is None else str(arguments),
     )
+
+
+def _id_text(value: Any) -> str:
+    """An id as text, the same on the call's side and the result's: "" where there is none."""
+    return "" if value is None else str(value)
 
 
 def pair_calls(messages: Sequence[Message]) -> Pairing:
@@ -113,9 +120,9 @@ def pair_calls(messages: Sequence[Message]) -> Pairing:
     results: dict[int, tuple[int, int] | None] = {}
     for index, message in enumerate(messages):
         if is_result(message):
-            waiting = open_calls.get(str(message.get("tool_call_id", "")))
+            waiting = open_calls.get(_id_text(message.get("tool_call_id")))
             results[index] = waiting.popleft() if waiting else None
-        elif message.get("tool_calls"):
+        else:
             for position, call in enumerate(tool_calls(message)):
                 open_calls[call.id].append((index, position))
     unanswered = sorted(place for waiting in open_calls.values() for place in waiting)

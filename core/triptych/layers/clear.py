@@ -40,7 +40,7 @@ def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: Token
     if parameters.exclude_tools:
         names = tool_names(messages_of(entries))
         results = [index for index in results if names.get(index) not in parameters.exclude_tools]
-    old = results[: len(results) - parameters.keep] if parameters.keep > 0 else results
+    old = results[: max(len(results) - max(parameters.keep, 0), 0)]
     mark, placeholder = Cleared(keep=parameters.keep), parameters.placeholder
     replacements = [
         (index, entries[index].replaced({**entries[index].message, "content": placeholder}, mark))
