@@ -1,0 +1,98 @@
+"""Putting an answer together from its pieces: the assistant message in wire form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from triptych.messages import Message
+from triptych.models.base import Delta, Finish, FinishReason, TextDelta, ToolCallDelta, UsageReport
+from triptych.tokens import Usage
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+class AnswerBuilder:
+    """Collects the deltas of one answer. At any time `message()` is the answer so far.
+
+    `usage` is the newest report, `finish` the newest finish reason, each None until it has come.
+    """
+
+    def __init__(self) -> None:
+        self.usage: Usage | None = None
+        self.finish: FinishReason | None = None
+        self._text: list[str] = []
+        self._calls: list[tuple[int, _Call]] = []
+        self._newest: dict[int, _Call] = {}
+        self._identified: dict[tuple[int, str], _Call] = {}
+
+    def add(self, delta: Delta) -> None:
+        match delta:
+            case TextDelta(text):
+                self._text.append(text)
+            case ToolCallDelta():
+                call = self._call_of(delta)
+                call.name = call.name or delta.name or ""
+                call.arguments.append(delta.arguments)
+            case UsageReport(prompt_tokens, completion_tokens):
+                self.usage = Usage(prompt_tokens, completion_tokens)
+            case Finish(reason):
+                self.finish = reason
+
+    def _call_of(self, delta: ToolCallDelta) -> _Call:
+        """The call a piece belongs to: by index and id, since some servers send every call at index 0."""
+        newest = self._newest.get(delta.index)
+        call = self._identified.get((delta.index, delta.id)) if delta.id else newest
+        if call is None and newest is not None and not newest.id:
+            call = newest
+        if call is None:
+            call = _Call()
+            self._calls.append((delta.index, call))
+        if delta.id:
+            call.id = delta.id
+            self._identified[delta.index, delta.id] = call
+        self._newest[delta.index] = call
+        return call
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return _encodable("".join(self._text))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a call nor any text but white space: nothing an API would take back."""
+        return not self._calls and not self.text.strip()
+
+    def message(self) -> Message:
+        """The assistant message: calls in the order of their index, content None where calls came without text."""
+        text = self.text
+        if not self._calls:
+            return {"role": "assistant", "content": text}
+        return {"role": "assistant", "content": text or None, "tool_calls": list(self._wire_calls())}
+
+    def _wire_calls(self) -> Iterator[dict[str, Any]]:
+        """The calls in wire form; one that came without an id gets one that no other call of this answer has."""
+        taken = {call.id for _, call in self._calls}
+        made_up = (name for number in range(1, 2 * len(self._calls) + 1) if (name := f"call_{number}") not in taken)
+        for _, call in sorted(self._calls, key=lambda indexed: indexed[0]):
+            yield {
+                "id": _encodable(call.id or next(made_up)),
+                "type": "function",
+                "function": {"name": _encodable(call.name), "arguments": _encodable("".join(call.arguments))},
+            }
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates replaced, which JSON escapes can smuggle in and no file or request can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
