@@ -16,20 +16,21 @@ from triptych.edits import append_edit
 from triptych.entries import Entry, Interrupted, messages_of
 from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TextStreamed, ToolStarted, TurnEnded
 from triptych.layers import clear, prune, summarize, truncate
-from triptych.layers.plan import Plan, Stage, make_plan
+from triptych.layers.plan import Plan, make_plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import Message, ToolCall, tool_calls
 from triptych.models.assemble import AnswerBuilder
 from triptych.models.base import ChatModel, ModelError, Request, TextDelta
 from triptych.policy import decide
-from triptych.reasons import Reason
+from triptych.reasons import Reason, TriptychError
 from triptych.session import Session
+from triptych.stages import Stage
 from triptych.tools.base import Toolbox
 
 Gate = Callable[[Stage, Plan | SummaryPlan | None, Reason], Awaitable[None]]
 """Awaited after planning and before applying; the plan is None where a stage changes nothing that is known yet."""
 
-INTERRUPTED_RESULT = "[interrupted: the turn was cancelled before this tool answered]"
+INTERRUPTED_RESULT = "[interrupted: the turn ended before this tool answered]"
 
 _MODEL_STAGES: frozenset[Stage] = frozenset({"request", "answer", "summarize"})
 
@@ -43,20 +44,21 @@ async def run_turn(
 ) -> Outcome:
     """Ask `text` and carry the turn through to its end; the session is saved when it is over, however it ends.
 
-    A turn whose first request fails is taken back whole. Raises ModelError when a request fails, and CancelledError
-    when it is cancelled, both after the session has been brought in order and saved.
+    A turn whose first request fails is taken back whole. Raises ModelError when a request fails, CancelledError when it
+    is cancelled, and what a faulty tool raises, all after the session has been brought in order and saved.
     """
     turn = _Turn(session, model, tools, gate)
     try:
         outcome, reason = await turn.run(text)
-    except ModelError as error:
-        turn.give_up()
-        session.emit(TurnEnded("failed", error.reason))
-        await session.save()
-        raise
     except asyncio.CancelledError:
         turn.close_open_calls()
         session.emit(TurnEnded("cancelled", Reason("turn.cancelled")))
+        await session.save()
+        raise
+    except Exception as error:
+        turn.give_up()
+        broken = Reason("turn.broken", {"error": type(error).__name__})
+        session.emit(TurnEnded("failed", error.reason if isinstance(error, TriptychError) else broken))
         await session.save()
         raise
     session.emit(TurnEnded(outcome, reason))
@@ -99,6 +101,7 @@ class _Turn:
         self._answered = False  # a request of this turn has succeeded: what it brought is kept
         self._open_calls: list[ToolCall] = []
         self._summary_due = False
+        self._summary: Plan | None = None  # applied in this turn
 
     async def run(self, text: str) -> tuple[Outcome, Reason | None]:
         stages = self._session.policy.stages
@@ -121,11 +124,12 @@ class _Turn:
         return outcome, reason
 
     def give_up(self) -> None:
-        """After a failed request: take the turn back if nothing of it was answered, else close what is open."""
+        """After a failure: take the turn back if nothing of it was answered, else close what is open."""
         if self._answered:
             self.close_open_calls()
         elif self._session.timeline.head != self._head_before:
             self._session.undo()
+            self._session.spare_summary = self._summary
 
     def close_open_calls(self) -> None:
         """Answer the calls that got no result, so that the list stays one an API accepts."""
@@ -180,7 +184,10 @@ class _Turn:
         if not self._summary_due or parameters is None:
             return
         planned = summarize.plan(session.entries, parameters, session.counter, session.new_ids(2))
-        if isinstance(planned, SummaryPlan):
+        seconds = 0.0
+        if isinstance(planned, SummaryPlan) and (spare := self._spare_summary(planned)) is not None:
+            planned = spare
+        elif isinstance(planned, SummaryPlan):
             await self._enter("summarize", planned.reason, planned)
             started = monotonic()
             try:
@@ -189,11 +196,18 @@ class _Turn:
                 # The question can still be asked with the whole list; if the fault stays, the request will say so.
                 await self._enter("summarize", Reason("summarize.failed", {"why": error.reason}), actor="program")
                 return
-            await self._enter("summarize", planned.reason, planned, actor="program")
-            if planned.edits:
-                session.perform(planned, self._action, seconds=monotonic() - started)
-        else:
-            await self._enter("summarize", planned.reason, planned, actor="program")
+            seconds = monotonic() - started
+        await self._enter("summarize", planned.reason, planned, actor="program")
+        if planned.edits:
+            session.perform(planned, self._action, seconds=seconds)
+            self._summary = planned
+
+    def _spare_summary(self, planned: SummaryPlan) -> Plan | None:
+        """The summary of a turn that was taken back, if it stands for the very entries that are old now."""
+        spare, self._session.spare_summary = self._session.spare_summary, None
+        if spare is None or spare.edits[0].removed != planned.old:
+            return None
+        return make_plan("summarize", planned.entries, spare.edits, spare.reason, self._session.counter)
 
     async def _request(self) -> AnswerBuilder:
         """One request; its answer becomes an entry, and its calls are open."""

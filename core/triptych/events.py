@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from triptych.layers.plan import Stage
 from triptych.messages import ToolCall
 from triptych.reasons import Reason
+from triptych.stages import Stage
 from triptych.timeline import Step
 
 Actor = Literal["program", "model"]

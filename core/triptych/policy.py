@@ -11,12 +11,13 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from triptych.entries import Entry, messages_of
 from triptych.layers.clear import ClearParameters
 from triptych.layers.parameters import at_least
-from triptych.layers.plan import Layer, Stage, shown_indices
+from triptych.layers.plan import shown_indices
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, split
 from triptych.layers.truncate import TruncateParameters
 from triptych.messages import user_indices
 from triptych.reasons import Reason, TriptychError
+from triptych.stages import Layer, Stage
 from triptych.tokens import ESTIMATORS, Measured
 
 LAYER_STAGES: frozenset[Stage] = frozenset({"truncate", "clear", "prune", "summarize"})

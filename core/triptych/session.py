@@ -10,10 +10,11 @@ from typing import Protocol
 from triptych.edits import append_edit
 from triptych.entries import Entry, Mark
 from triptych.events import Event, HeadMoved, Saved, SaveFailed, StepCommitted, ViewMoved
-from triptych.layers.plan import Plan, Stage, make_plan
+from triptych.layers.plan import Plan, make_plan
 from triptych.messages import Message
 from triptych.policy import Policy
 from triptych.reasons import Reason, TriptychError
+from triptych.stages import Stage
 from triptych.timeline import Step, Timeline
 from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage
 
@@ -43,6 +44,8 @@ class Session:
         self.store = store
         self.counter = TokenCounter(ESTIMATORS[policy.estimator])
         self.save_problem: Reason | None = None
+        self.spare_summary: Plan | None = None
+        """Applied in a turn that failed and was taken back: it is paid for, so the next try may use it."""
         self._usage: MeasuredUsage | None = None
         self._clock = clock
         self._listeners: list[Callable[[Event], None]] = []

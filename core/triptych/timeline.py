@@ -7,8 +7,8 @@ from datetime import datetime
 
 from triptych.edits import Edit, apply, apply_in_place, inverse_of
 from triptych.entries import Entry
-from triptych.layers.plan import Stage
 from triptych.reasons import Reason
+from triptych.stages import Stage
 from triptych.tokens import Count, Usage
 
 

@@ -118,13 +118,17 @@ class ChatLines:
         lines: list[Row] = []
         pieces = text.split("\n")
         notice = next((i for i, piece in enumerate(pieces) if _NOTICE_LINE.match(piece)), None)
-        shown = pieces if notice is None or len(pieces) <= 7 else [*pieces[:2], *pieces[notice : notice + 1], *pieces[-2:]]
+        shown = (
+            pieces if notice is None or len(pieces) <= 7 else [*pieces[:2], *pieces[notice : notice + 1], *pieces[-2:]]
+        )
         for piece in shown[:7]:
             bar = [*self._indent(), Span(self._glyphs.quote + " ", "l1")]
             if found := _NOTICE_LINE.match(piece):
                 count = int(found.group(1))
                 words = ngettext("{count} character left out", "{count} characters left out", count)
-                span = Span(f"{self._glyphs.truncated} {words.format(count=f'{count:,}')} {self._glyphs.truncated}", "l1")
+                span = Span(
+                    f"{self._glyphs.truncated} {words.format(count=f'{count:,}')} {self._glyphs.truncated}", "l1"
+                )
             else:
                 span = Span(one_line(piece), "muted")
             lines.append(Row(cut_spans([*bar, span], width)))

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.clear import ClearParameters
-from triptych.layers.plan import Layer, Plan
+from triptych.layers.plan import Plan
+from triptych.stages import Layer
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters

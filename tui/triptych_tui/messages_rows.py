@@ -151,5 +151,3 @@ def _with_right(left: list[Span], tokens: int, mark: list[Span], width: int, ink
     room = max(width - width_of(right), 0)
     left = cut_spans(left, room)
     return [*left, Span(" " * (room - width_of(left))), *right]
-
-

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from triptych.entries import Entry
-from triptych.layers.plan import Layer, Plan, kept_prefix
+from triptych.layers.plan import Plan, kept_prefix
+from triptych.stages import Layer
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import role_of, text_of
 
@@ -96,7 +97,11 @@ class PanelLines:
         index = self._sheet.index_of(entry.id)
         letter = role_letter(entry)
         number = "" if index is None else f"{index:>4} "
-        return [Span(number, "faint"), Span(letter + " ", ROLE_INKS[letter], "b"), Span(one_line(text_of(entry.message)))]
+        return [
+            Span(number, "faint"),
+            Span(letter + " ", ROLE_INKS[letter], "b"),
+            Span(one_line(text_of(entry.message))),
+        ]
 
     def _gain(self, plan: Plan) -> Iterator[Row]:
         before, after = plan.before.tokens, plan.after.tokens

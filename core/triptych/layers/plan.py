@@ -4,29 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from triptych.edits import Edit
 from triptych.entries import Entry
 from triptych.messages import Message, pair_calls, tool_calls
 from triptych.reasons import Reason
+from triptych.stages import Stage
 from triptych.tokens import Count, TokenCounter
-
-Stage = Literal[
-    "receive",
-    "clear",
-    "prune",
-    "decide",
-    "summarize",
-    "request",
-    "tool",
-    "truncate",
-    "append",
-    "answer",
-    "save",
-    "repair",
-]
-Layer = Literal["truncate", "clear", "prune", "summarize"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from typing import ClassVar
 from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary, messages_of
 from triptych.layers.parameters import at_least
-from triptych.layers.plan import Plan, Stage, make_plan, shown_indices
+from triptych.layers.plan import Plan, make_plan, shown_indices
 from triptych.messages import Message, role_of, text_of, tool_calls, user_indices
 from triptych.reasons import Reason
+from triptych.stages import Stage
 from triptych.tokens import Count, TokenCounter
 
 SUMMARY_PROMPT = """\

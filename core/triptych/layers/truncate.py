@@ -112,7 +112,8 @@ def _reason(
             return Reason(reason, {"length": length, "limit": limit}, variables)
         made = cuts[0][1]
         values = {"length": length, "limit": limit, "omitted": made.omitted, "result_length": len(made.text)}
-        return Reason("truncate.cut_one", values, {**variables, "start_count": made.head})
+        reason = "truncate.cut_one_longer" if len(made.text) > length else "truncate.cut_one"
+        return Reason(reason, values, {**variables, "start_count": made.head})
     if not candidates:
         return Reason("truncate.no_results")
     if not cuts:
