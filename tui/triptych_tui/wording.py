@@ -1,0 +1,270 @@
+"""Every reason of the core as a sentence: the one place where ids become words.
+
+A template names the reason's values in braces. Parts in square brackets are left out where one of their values is
+missing or empty. `_Counted` holds two forms, chosen by the value it names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+from triptych.reasons import Reason
+from triptych_tui.i18n import N_, _, ngettext
+from triptych_tui.untrusted import clean
+
+LONGEST_VALUE = 300
+"""Characters of a text from outside that a sentence repeats."""
+
+_OPTIONAL_PART = re.compile(r"\[([^][]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A sentence with a form for one and a form for many of the value `by`."""
+
+    by: str
+    one: str
+    many: str
+
+
+def say(reason: Reason) -> str:
+    """The sentence for a reason, on one line, with everything from outside made harmless."""
+    sentence = SENTENCES.get(reason.id)
+    if sentence is None:
+        return _("Something happened that has no words yet: {id}").format(id=_shown(str(reason)))
+    if isinstance(sentence, _Counted):
+        template = ngettext(sentence.one, sentence.many, reason.values[sentence.by])
+    else:
+        template = _(sentence)
+    values = {name: _shown(value) for name, value in reason.values.items()}
+    return _OPTIONAL_PART.sub(lambda part: _part(part[1], values), template).format_map(values)
+
+
+def variables_line(reason: Reason) -> str:
+    """The article's variables as they ran: `len(text)=182 limit=80 start_count=40`."""
+    return " ".join(f"{name}={_as_python(value)}" for name, value in reason.variables.items())
+
+
+def placeholders(template: str) -> set[str]:
+    """The names of the values that a template speaks of."""
+    return {name for _text, name, _format, _conversion in Formatter().parse(template) if name}
+
+
+def _part(text: str, values: Mapping[str, Any]) -> str:
+    return text if all(values.get(name) not in (None, "") for name in placeholders(text)) else ""
+
+
+def _shown(value: Any) -> Any:
+    """A value as a sentence may hold it. Numbers keep their type, since templates format them."""
+    if isinstance(value, Reason):
+        return say(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    text = str(value)
+    if len(text) > LONGEST_VALUE:
+        text = text[: LONGEST_VALUE - 1] + "…"
+    return clean(text, newlines=False)
+
+
+def _as_python(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(_as_python, value)) + "]"
+    return clean(str(value), newlines=False)
+
+
+_LAYERS: Mapping[str, str | _Counted] = {
+    "truncate.cut_one": N_(
+        "{length} characters > {limit}: the middle {omitted} are left out; with the notice {result_length} remain"
+    ),
+    "truncate.cut_one_longer": N_(
+        "{length} characters > {limit}: the middle {omitted} are left out, "
+        "yet with the notice it is longer than before: {result_length}"
+    ),
+    "truncate.cut_many": _Counted(
+        "results",
+        N_("{results} tool result > {limit} characters: {omitted} characters are left out of its middle"),
+        N_("{results} tool results > {limit} characters: {omitted} characters are left out of their middles"),
+    ),
+    "truncate.within_limit": N_("{length} characters ≤ {limit}: it stays whole"),
+    "truncate.already_cut": N_("it is truncated already, and cut again it would only lose more"),
+    "truncate.no_results": N_("there is no tool result to truncate"),
+    "truncate.none_over_limit": _Counted(
+        "results",
+        N_("{results} tool result: not over {limit} characters, or truncated already"),
+        N_("{results} tool results: none that is over {limit} characters and not yet truncated"),
+    ),
+    "clear.done": _Counted(
+        "results",
+        N_("{results} tool result, keep {keep}: {cleared} cleared"),
+        N_("{results} tool results, keep {keep}: {cleared} cleared"),
+    ),
+    "clear.nothing_old": _Counted(
+        "results",
+        N_("{results} tool result, keep {keep}: nothing old to clear"),
+        N_("{results} tool results, keep {keep}: nothing old to clear"),
+    ),
+    "clear.all_cleared_before": _Counted(
+        "results",
+        N_("{results} tool result, keep {keep}: the old one is cleared already"),
+        N_("{results} tool results, keep {keep}: all old ones are cleared already"),
+    ),
+    "prune.done": _Counted(
+        "turns",
+        N_("{turns} user turn, keep {keep_turns}: old tool results pruned: {pruned}"),
+        N_("{turns} user turns, keep {keep_turns}: old tool results pruned: {pruned}"),
+    ),
+    "prune.nothing_old": _Counted(
+        "turns",
+        N_("{turns} user turn, keep {keep_turns}: nothing old to prune"),
+        N_("{turns} user turns, keep {keep_turns}: nothing old to prune"),
+    ),
+    "prune.nothing_long": _Counted(
+        "turns",
+        N_("{turns} user turn, keep {keep_turns}: no old tool result is long enough to prune"),
+        N_("{turns} user turns, keep {keep_turns}: no old tool result is long enough to prune"),
+    ),
+    "summarize.too_few_turns": _Counted(
+        "turns",
+        N_("{turns} user turn, keep {keep_turns}: nothing old to summarize"),
+        N_("{turns} user turns, keep {keep_turns}: nothing old to summarize"),
+    ),
+    "summarize.old_turns": _Counted(
+        "old",
+        N_("{turns} user turns, keep {keep_turns}: {old} old message to summarize"),
+        N_("{turns} user turns, keep {keep_turns}: {old} old messages to summarize"),
+    ),
+    "summarize.with_summary_as_turn": _Counted(
+        "old",
+        N_("{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old message to summarize"),
+        N_("{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old messages to summarize"),
+    ),
+    "summarize.done": _Counted(
+        "replaced",
+        N_("{replaced} old message became a summary: ~{old_tokens} → ~{new_tokens} tokens"),
+        N_("{replaced} old messages became a summary: ~{old_tokens} → ~{new_tokens} tokens"),
+    ),
+    "summarize.done_larger": _Counted(
+        "replaced",
+        N_("{replaced} old message became a summary that is larger than it: ~{old_tokens} → ~{new_tokens} tokens"),
+        N_("{replaced} old messages became a summary that is larger than they: ~{old_tokens} → ~{new_tokens} tokens"),
+    ),
+    "summarize.blank": N_("the summary is blank, so all messages stay; try again or write one yourself"),
+    "summarize.failed": N_("no summary could be made, so all messages stay. {why}"),
+    "decide.layer_off": N_("this policy never summarizes"),
+    "decide.by_hand_only": N_("this policy summarizes by hand only"),
+    "decide.turns_over": _Counted(
+        "turns", N_("{turns} user turn > {limit}, so summarize"), N_("{turns} user turns > {limit}, so summarize")
+    ),
+    "decide.turns_within": _Counted(
+        "turns",
+        N_("{turns} user turn ≤ {limit}, so nothing to summarize"),
+        N_("{turns} user turns ≤ {limit}, so nothing to summarize"),
+    ),
+    "decide.share_over": N_("{tokens} tokens ≥ {threshold} of the window's {window}, so summarize"),
+    "decide.share_within": N_("{tokens} tokens < {threshold} of the window's {window}, so nothing to summarize"),
+    "decide.window_unknown": N_(
+        "the model's window is unknown, so a share of it cannot trigger a summary; --window N sets it"
+    ),
+}
+
+_TURN: Mapping[str, str | _Counted] = {
+    "turn.received": N_("the question joins the list"),
+    "turn.request": _Counted(
+        "messages",
+        N_("request {request}: {messages} message, ~{tokens} tokens"),
+        N_("request {request}: {messages} messages, ~{tokens} tokens"),
+    ),
+    "turn.calls": _Counted("calls", N_("the model calls {calls} tool"), N_("the model calls {calls} tools")),
+    "turn.tool": _Counted("left", N_("{tool} runs: {left} call to answer"), N_("{tool} runs: {left} calls to answer")),
+    "turn.result": _Counted(
+        "characters",
+        N_("a result of {characters} character joins the list"),
+        N_("a result of {characters} characters joins the list"),
+    ),
+    "turn.answer": N_("the model answers"),
+    "turn.saving": N_("the list is written to the session file"),
+    "turn.cancelled": N_("Cancelled. What had come is kept and marked; ask again when you like."),
+    "turn.cut_off": N_("The answer ends where the model's length limit cut it. It is kept; ask it to go on."),
+    "turn.filtered": N_("The endpoint's content filter stopped the answer. What had come is kept; ask differently."),
+    "turn.too_many_rounds": N_(
+        "The turn was stopped after {rounds} rounds of tool calls. Everything is kept; ask it to go on."
+    ),
+    "edit.place_gone": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
+    "edit.entries_changed": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
+}
+
+_MODELS: Mapping[str, str | _Counted] = {
+    "model.empty": N_("{model} answered nothing. The session is kept; try again."),
+    "model.bad_base_url": N_(
+        "The base URL {base_url} is none. Nothing was sent; give one like http://localhost:11434/v1."
+    ),
+    "model.key_unusable": N_("The key for {host} holds characters that no key has. Nothing was sent; set it again."),
+    "model.key_rejected": N_(
+        "{host} rejected the key ({status}). The session is kept; check OPENAI_API_KEY, or choose another model."
+    ),
+    "model.not_found": N_(
+        "{host} does not know the model {model}[: {detail}]. "
+        "The session is kept; check the model's name and the base URL."
+    ),
+    "model.rate_limited": N_(
+        "{host} allows no more requests for now[: {detail}]. The session is kept; try again[ in {retry_after:.0f} s]."
+    ),
+    "model.context_length": N_(
+        "The request does not fit the context window[: ~{tokens} tokens > {window}][: {host} says {detail}]. "
+        "The session is kept; summarize old turns, then ask again."
+    ),
+    "model.server_error": N_(
+        "{host} failed ({status})[: {detail}]. The session is kept; try again[ in {retry_after:.0f} s]."
+    ),
+    "model.refused": N_(
+        "{host} refused the request ({status})[: {detail}]. The session is kept; choose another model."
+    ),
+    "model.redirected": N_(
+        "{host} sends on to another address ({status})[, {target}]. "
+        "Nothing was sent there; give that base URL yourself."
+    ),
+    "model.stream_error": N_("{host} broke off its answer with an error[: {detail}]. The session is kept; try again."),
+    "model.bad_stream": N_("{host} sent an answer that cannot be read. The session is kept; check the base URL."),
+    "model.unsendable": N_(
+        "This request cannot be written as JSON for {host}. The session is kept; undo the last step."
+    ),
+    "model.cut_off": N_("The connection to {host} ended before the answer did. The session is kept; try again."),
+    "model.timeout": N_("{host} was silent for {seconds:g} s. The session is kept; try again."),
+    "model.unreachable": N_(
+        "{host} cannot be reached[: {detail}]. The session is kept; check that it runs, and the base URL."
+    ),
+    "model.no_connection": N_(
+        "No connection to {host} can be made[: {detail}]. "
+        "The session is kept; check the base URL and the proxy variables."
+    ),
+}
+
+_SETTINGS: Mapping[str, str | _Counted] = {
+    "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
+    "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
+    "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
+    "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),
+    "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
+    "settings.not_text": N_("{source} is {value}, but must be text in quotation marks."),
+    "settings.not_a_url": N_("{source} is “{value}”, which is no base URL; give one like http://localhost:11434/v1."),
+    "settings.unknown_key": N_("{path} has a key “{key}” that is not known; known are {known}."),
+    "settings.not_toml": N_("The config file {path} is not TOML: {detail}. Mend it or move it away."),
+    "settings.unreadable": N_("The config file {path} cannot be read: {detail}. Mend that or move it away."),
+    "policy.unknown": N_("There is no policy “{policy}”; known are {known}."),
+    "policy.not_toml": N_("The policy “{policy}” is not TOML: {detail}."),
+    "policy.unknown_key": N_("The policy “{policy}” has a key “{key}” that is not known."),
+    "policy.wrong_type": N_("The policy “{policy}” has a value of the wrong kind at “{key}”."),
+    "policy.missing_key": N_("The policy “{policy}” lacks the key “{key}”."),
+    "policy.unknown_stage": N_("The policy “{policy}” names a stage “{stage}” that is not known."),
+    "policy.stages": N_("The policy “{policy}” must have these stages in this order: {expected}."),
+    "policy.estimator": N_("The policy “{policy}” names an estimator “{estimator}” that is not known."),
+    "workspace.missing": N_("There is no folder {path} to be the workspace; give another with --workspace."),
+    "workspace.not_a_folder": N_("{path} is no folder, so it cannot be the workspace; give another with --workspace."),
+    "workspace.unreadable": N_("The workspace {path} cannot be listed: {error}. Give another with --workspace."),
+}
+
+SENTENCES: Mapping[str, str | _Counted] = {**_LAYERS, **_TURN, **_MODELS, **_SETTINGS}
