@@ -44,6 +44,7 @@ PARTS = st.one_of(
 )
 
 CONTENTS = st.one_of(TEXTS, st.lists(PARTS, max_size=3))
+ANSWERS = CONTENTS.filter(bool)  # an empty assistant message is refused
 
 EXTRAS = st.dictionaries(st.sampled_from(["name", "x_extra", "reasoning_content", "标记"]), SHORT_TEXTS, max_size=2)
 
@@ -91,7 +92,7 @@ def turns(draw: st.DrawFn) -> list[Message]:
     for tool_round in draw(st.lists(tool_rounds(), max_size=2)):
         messages += tool_round
     if draw(st.integers(0, 4)):
-        messages.append(draw(_ordered({"role": "assistant", "content": draw(CONTENTS)})))
+        messages.append(draw(_ordered({"role": "assistant", "content": draw(ANSWERS)})))
     return messages
 
 
@@ -153,7 +154,7 @@ def any_lists() -> st.SearchStrategy[list[Message]]:
 
 
 def faults(messages: list[Message]) -> list[str]:
-    """What an API would refuse in a list: results that answer nothing, calls that nothing answers right after them."""
+    """What an API would refuse: orphan results, calls not answered right after them, empty assistant messages."""
     found: list[str] = []
     open_ids: Counter[str] = Counter()
     for index, message in enumerate(messages):
@@ -167,6 +168,8 @@ def faults(messages: list[Message]) -> list[str]:
         if open_ids.total():
             found.append(f"calls are unanswered before message {index}")
         calls: list[Any] = message.get("tool_calls") or []
+        if message["role"] == "assistant" and not calls and not message["content"]:
+            found.append(f"message {index} is an empty answer")
         open_ids = Counter(call["id"] for call in calls)
     if open_ids.total():
         found.append("calls are unanswered at the end")

@@ -90,7 +90,7 @@ def apply_in_place(entries: list[Entry], edits: Sequence[Edit]) -> None:
             place = _searched_place(entries, edit, positions)
         places.append(place)
     # From the end, so that places found beforehand stay right.
-    for place, edit in sorted(zip(places, edits, strict=True), key=lambda pair: pair[0], reverse=True):
+    for place, edit in reversed(list(zip(places, edits, strict=True))):
         entries[place : place + len(edit.removed)] = edit.inserted
 
 

@@ -105,7 +105,9 @@ class Timeline:
     def undo(self) -> None:
         """Move head and view to before the head's whole action."""
         target = self._head
-        action = self._steps[target].action if target is not None else None
+        if target is None:
+            return
+        action = self._steps[target].action
         while target is not None and self._steps[target].action == action:
             parent = self._steps[target].parent
             self._redo_child[parent] = target

@@ -40,6 +40,9 @@ class PruneParameters:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             at_least(name, getattr(self, name), 0)
+        # What is kept at both ends never overlaps.
+        at_least("max_lines", self.max_lines, self.head_lines + self.tail_lines)
+        at_least("max_characters", self.max_characters, self.head_characters + self.tail_characters)
 
     @classmethod
     def lesson(cls) -> PruneParameters:

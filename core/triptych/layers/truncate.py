@@ -59,7 +59,8 @@ def cut(text: str, parameters: TruncateParameters) -> Cut | None:
     head = int(limit * parameters.head_share)
     tail = limit - head
     omitted = len(text) - limit
-    notice = parameters.notice.format(omitted=omitted)
+    # Not str.format, which would fall over any other brace of a notice from a file.
+    notice = parameters.notice.replace("{omitted}", str(omitted))
     # Not text[-tail:], which would be the whole text for 0.
     return Cut(text[:head] + notice + text[len(text) - tail :], head, tail, omitted)
 
