@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.resources import files
+from types import UnionType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from triptych.entries import Entry, messages_of
 from triptych.layers.clear import ClearParameters
-from triptych.layers.parameters import at_least
+from triptych.layers.parameters import ParameterError, at_least
 from triptych.layers.plan import shown_indices
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, split
@@ -40,6 +41,14 @@ class Trigger:
 
     turns: int | None = None
     window_share: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.turns is not None:
+            at_least("turns", self.turns, 1)
+        if self.window_share is not None and not 0 < self.window_share <= 1:
+            raise ParameterError("parameter.not_a_share", name="window_share", value=self.window_share)
+        if self.turns is not None and self.window_share is not None:
+            raise ParameterError("parameter.two_triggers", names="turns, window_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +82,18 @@ class Policy:
         order = [stage for stage in self.stages if stage in _FIXED_ORDER]
         if tuple(order) != _FIXED_ORDER:
             raise PolicyError("policy.stages", policy=self.name, expected=" → ".join(_FIXED_ORDER))
+        if (misplaced := next(self._misplaced(), None)) is not None:
+            raise PolicyError("policy.misplaced_stage", policy=self.name, stage=misplaced)
         if self.estimator not in ESTIMATORS:
             raise PolicyError("policy.estimator", policy=self.name, estimator=self.estimator)
+
+    def _misplaced(self) -> Iterator[Stage]:
+        """The stages at places where they would never run: layer 1 is for results, all others for the whole list."""
+        request, answer, last = (self.stages.index(stage) for stage in ("request", "answer", "save"))
+        for index, stage in enumerate(self.stages):
+            among_results = request < index < answer
+            if stage not in _FIXED_ORDER and ((stage == "truncate") != among_results or not 0 < index < last):
+                yield stage
 
     def runs(self, stage: Stage) -> bool:
         """Whether a stage has something to do: a layer's stage needs its parameters."""
@@ -93,8 +112,8 @@ class Policy:
         if keep is not None and changed.clear:
             changed = replace(changed, clear=replace(changed.clear, keep=keep))
         if keep_turns is not None and changed.summarize:
-            trigger = replace(changed.trigger, turns=keep_turns) if changed.trigger.turns else changed.trigger
             summarize = replace(changed.summarize, keep_turns=keep_turns)
+            trigger = replace(changed.trigger, turns=keep_turns) if changed.trigger.turns else changed.trigger
             changed = replace(changed, summarize=summarize, trigger=trigger)
         return changed
 
@@ -190,7 +209,7 @@ def _value(hint: Any, value: Any, policy: str, where: str) -> Any:
         return _build(nested, value, policy, f"{where}.")
     if isinstance(value, list) and all(isinstance(item, str) for item in value) and "tuple" in str(hint):
         return tuple(value)
-    allowed = {hint, *get_args(hint)}
+    allowed = {hint, *get_args(hint)} if isinstance(hint, UnionType) else {hint}
     if type(value) in allowed or (type(value) is int and float in allowed):
         return value
     raise PolicyError("policy.wrong_type", policy=policy, key=where)

@@ -1,0 +1,283 @@
+"""Policies: presets load, and a file that says something impossible is told where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from triptych.entries import entries_from
+from triptych.layers.clear import RECOMMENDED_PLACEHOLDER, ClearParameters
+from triptych.layers.parameters import ParameterError
+from triptych.layers.prune import PruneParameters
+from triptych.layers.summarize import SummarizeParameters
+from triptych.layers.truncate import TruncateParameters
+from triptych.policy import (
+    LAYER_STAGES,
+    LAYERS,
+    Policy,
+    PolicyError,
+    Trigger,
+    decide,
+    policy_from_toml,
+    preset,
+    preset_names,
+)
+from triptych.reasons import TriptychError
+from triptych.tokens import Measured
+
+STAGES = '["receive", "clear", "decide", "summarize", "request", "tool", "truncate", "append", "answer", "save"]'
+
+
+def refusal(text: str) -> tuple[str, dict[str, Any]]:
+    """The reason why a policy file called `mine` is refused."""
+    with pytest.raises(PolicyError) as refused:
+        policy_from_toml(text, "mine")
+    return refused.value.reason.id, dict(refused.value.reason.values)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_loads_and_says_where_it_comes_from(name: str) -> None:
+    policy = preset(name)
+    assert policy.name == name
+    assert policy.source
+    assert policy.date
+    assert json.loads(json.dumps(policy.as_dict()))["name"] == name
+    for layer in LAYERS:
+        assert policy.runs(layer) == (getattr(policy, layer) is not None)
+        assert policy.runs(layer) <= (layer in policy.stages)
+    assert all(policy.runs(stage) for stage in policy.stages if stage not in LAYER_STAGES)
+
+
+def test_the_presets_of_the_lessons_are_there() -> None:
+    assert {"lesson", "meowgent", "nami"} <= set(preset_names())
+
+
+def test_the_lesson_preset_is_the_article() -> None:
+    policy = preset("lesson")
+    assert policy.truncate == TruncateParameters.lesson() == TruncateParameters(limit=80)
+    assert policy.clear == ClearParameters.lesson() == ClearParameters(keep=2, placeholder=RECOMMENDED_PLACEHOLDER)
+    assert policy.summarize == SummarizeParameters.lesson() == SummarizeParameters(keep_turns=3)
+    assert policy.prune is None
+    assert (policy.trigger, policy.max_tool_rounds) == (Trigger(turns=3), 25)
+
+
+def test_meowgent_prunes_after_the_answer() -> None:
+    policy = preset("meowgent")
+    assert policy.prune == PruneParameters.lesson()
+    assert policy.stages.index("answer") < policy.stages.index("prune") < policy.stages.index("save")
+    assert policy.trigger == Trigger(window_share=0.9)
+
+
+def test_an_unknown_policy_names_the_known_ones() -> None:
+    with pytest.raises(PolicyError) as refused:
+        preset("lessons")
+    assert refused.value.reason.id == "policy.unknown"
+    assert refused.value.reason.values == {"policy": "lessons", "known": ", ".join(preset_names())}
+
+
+@pytest.mark.parametrize("name", ["", "..", "../policies/lesson", "lesson.toml", "/etc/passwd"])
+def test_a_path_is_no_policy_name(name: str) -> None:
+    with pytest.raises(PolicyError):
+        preset(name)
+
+
+def test_a_file_of_ones_own() -> None:
+    policy = policy_from_toml(
+        f'stages = {STAGES}\n[truncate]\nlimit = 5\nhead_share = 1\n[clear]\nexclude_tools = ["todo"]', "mine"
+    )
+    assert policy.name == "mine"
+    assert policy.truncate == TruncateParameters(limit=5, head_share=1)
+    assert policy.clear == ClearParameters(exclude_tools=("todo",))
+    assert policy.summarize is None
+    assert not policy.runs("summarize")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("colour = 1", "colour"),
+        ("[truncate]\nlimits = 80", "truncate.limits"),
+        ("[summarise]\nkeep_turns = 3", "summarise"),
+        ("[trigger]\nshare = 0.5", "trigger.share"),
+    ],
+)
+def test_an_unknown_key_is_named_with_its_table(text: str, key: str) -> None:
+    assert refusal(with_stages(text)) == ("policy.unknown_key", {"policy": "mine", "key": key})
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[truncate]\nlimit = "80"', "truncate.limit"),
+        ("[truncate]\nlimit = 80.0", "truncate.limit"),
+        ("[truncate]\nlimit = true", "truncate.limit"),
+        ('[truncate]\nhead_share = "half"', "truncate.head_share"),
+        ("[clear]\nplaceholder = 3", "clear.placeholder"),
+        ('[clear]\nexclude_tools = "todo"', "clear.exclude_tools"),
+        ("[clear]\nexclude_tools = [1]", "clear.exclude_tools"),
+        ("[trigger]\nturns = 2026-11-30", "trigger.turns"),
+        ("truncate = 80", "truncate"),
+        ("clear = [1]", "clear"),
+        ("estimator = {name = 'x'}", "estimator"),
+        ("max_tool_rounds = '25'", "max_tool_rounds"),
+        ("name = 3", "name"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named(text: str, key: str) -> None:
+    assert refusal(with_stages(text)) == ("policy.wrong_type", {"policy": "mine", "key": key})
+
+
+def with_stages(text: str) -> str:
+    return f"stages = {STAGES}\n{text}"
+
+
+def test_stages_of_the_wrong_type_are_named() -> None:
+    for stages in ('"receive"', "[1]", "7"):
+        assert refusal(f"stages = {stages}") == ("policy.wrong_type", {"policy": "mine", "key": "stages"})
+
+
+def test_missing_stages_are_named() -> None:
+    assert refusal("max_tool_rounds = 3") == ("policy.missing_key", {"policy": "mine", "key": "stages"})
+
+
+def test_an_unknown_stage_is_named() -> None:
+    stages = STAGES.replace("clear", "clean")
+    assert refusal(f"stages = {stages}") == ("policy.unknown_stage", {"policy": "mine", "stage": "clean"})
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        "[]",
+        STAGES.replace('"save"', '"clear"'),
+        STAGES.replace('"request", "tool"', '"tool", "request"'),
+        STAGES.replace('"answer"', '"answer", "answer"'),
+    ],
+)
+def test_stages_out_of_order_or_missing_are_refused_with_the_order_that_is_due(stages: str) -> None:
+    reason, values = refusal(f"stages = {stages}")
+    assert reason == "policy.stages"
+    assert values["expected"] == "receive → request → tool → append → answer → save"
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        STAGES.replace('"receive", "clear"', '"receive"').replace('"tool"', '"tool", "clear"'),
+        STAGES.replace('"truncate", ', "").replace('"receive"', '"receive", "truncate"'),
+        STAGES.replace('"clear", ', "").replace('"receive"', '"clear", "receive"'),
+        STAGES.replace('"save"', '"save", "clear"').replace('"receive", "clear"', '"receive"'),
+    ],
+)
+def test_a_layer_at_a_place_where_it_would_never_run_is_refused(stages: str) -> None:
+    reason, _ = refusal(f"stages = {stages}")
+    assert reason == "policy.misplaced_stage"
+
+
+def test_text_that_is_no_toml_is_refused_with_its_place() -> None:
+    reason, values = refusal("max_tool_rounds = 3\nstages = [,]\n")
+    assert reason == "policy.not_toml"
+    assert values["policy"] == "mine"
+    assert "line 2" in values["detail"]
+
+
+def test_an_unknown_estimator_is_named() -> None:
+    text = with_stages('estimator = "tiktoken"')
+    assert refusal(text) == ("policy.estimator", {"policy": "mine", "estimator": "tiktoken"})
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("[truncate]\nlimit = -1", "limit"),
+        ("[summarize]\nkeep_turns = 0", "keep_turns"),
+        ("max_tool_rounds = 0", "max_tool_rounds"),
+        ("[trigger]\nturns = 0", "turns"),
+        ("[trigger]\nwindow_share = 1.5", "window_share"),
+        ("[trigger]\nwindow_share = nan", "window_share"),
+    ],
+)
+def test_a_number_out_of_range_is_named(text: str, name: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        policy_from_toml(with_stages(text), "mine")
+    assert refused.value.reason.values["name"] == name
+
+
+def test_two_triggers_at_once_are_refused() -> None:
+    with pytest.raises(TriptychError) as refused:
+        policy_from_toml(with_stages("[trigger]\nturns = 3\nwindow_share = 0.5"), "mine")
+    assert refused.value.reason.id == "parameter.two_triggers"
+
+
+# Options
+
+
+def test_options_change_the_numbers_they_name() -> None:
+    policy = preset("lesson").with_options(limit=5, keep=0, keep_turns=7)
+    assert policy.truncate == TruncateParameters(limit=5)
+    assert policy.clear == ClearParameters(keep=0)
+    assert policy.summarize == SummarizeParameters(keep_turns=7)
+    assert policy.trigger == Trigger(turns=7)
+
+
+def test_options_that_are_not_given_change_nothing() -> None:
+    for name in preset_names():
+        assert preset(name).with_options() == preset(name)
+
+
+def test_keep_turns_leaves_a_trigger_by_share_alone() -> None:
+    policy = preset("nami").with_options(keep_turns=7)
+    assert policy.summarize == SummarizeParameters(keep_turns=7)
+    assert policy.trigger == preset("nami").trigger
+
+
+def test_options_for_layers_that_are_off_are_passed_over() -> None:
+    bare = replace(preset("lesson"), truncate=None, clear=None, summarize=None)
+    assert bare.with_options(limit=1, keep=1, keep_turns=1) == bare
+
+
+def test_an_option_out_of_range_is_named() -> None:
+    for option in ({"limit": -1}, {"keep_turns": 0}):
+        with pytest.raises(ParameterError) as refused:
+            preset("lesson").with_options(**option)
+        assert refused.value.reason.values["name"] == next(iter(option))
+
+
+# Triggers
+
+
+def users(count: int) -> Any:
+    return entries_from([{"role": "user", "content": str(number)} for number in range(count)])
+
+
+@pytest.mark.parametrize(("turns", "due"), [(3, False), (4, True)])
+def test_by_turns(turns: int, due: bool) -> None:
+    decision = decide(preset("lesson"), users(turns), Measured(0, "estimated"), None)
+    assert decision.due == due
+    assert decision.reason.id == ("decide.turns_over" if due else "decide.turns_within")
+    assert decision.reason.values == {"turns": turns, "limit": 3}
+    assert decision.reason.variables["user_idx"] == tuple(range(turns))
+    assert decision.reason.variables.get("cut") == (1 if due else None)
+
+
+@pytest.mark.parametrize(("tokens", "due"), [(749, False), (750, True)])
+def test_by_share_of_the_window(tokens: int, due: bool) -> None:
+    decision = decide(preset("nami"), users(9), Measured(tokens, "measured"), 1000)
+    assert decision.due == due
+    assert decision.reason.values == {"tokens": tokens, "threshold": 750, "window": 1000, "kind": "measured"}
+
+
+def test_by_share_of_an_unknown_window_and_by_hand_and_off() -> None:
+    size = Measured(10**9, "measured")
+    by_hand = replace(preset("lesson"), trigger=Trigger())
+    off: Policy = replace(preset("lesson"), summarize=None)
+    decisions = [decide(policy, users(9), size, None) for policy in (preset("nami"), by_hand, off)]
+    assert [decision.due for decision in decisions] == [False] * 3
+    assert [decision.reason.id for decision in decisions] == [
+        "decide.window_unknown",
+        "decide.by_hand_only",
+        "decide.layer_off",
+    ]

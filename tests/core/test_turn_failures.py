@@ -1,0 +1,152 @@
+"""Turns that fail: what is taken back, what is kept, and what is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support_desk import LESSON, SYSTEM, Desk, questions, read, tool_turn
+from tests.support_scripted_model import Answer, asks_for, fails, says
+
+from triptych import lesson_api
+from triptych.agent import INTERRUPTED_RESULT
+from triptych.entries import Entry, Interrupted, messages_of
+from triptych.events import SaveFailed, StreamEnded, TextStreamed, TurnEnded
+from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
+from triptych.messages import Message
+from triptych.models.base import Finish, ModelError, TextDelta
+from triptych.reasons import Reason, TriptychError
+from triptych.storage.session_file import SessionFile
+
+
+async def test_a_turn_whose_first_request_fails_is_taken_back_whole(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    desk = Desk([*questions(2), *tool_turn(1), *tool_turn(2)], LESSON, store=SessionFile(path))
+    await desk.ask("works", says("s"), says("yes"))
+    before, saved = desk.entries, path.read_bytes()
+    desk.events.clear()
+    with pytest.raises(ModelError) as failed:
+        await desk.ask("fails", says("another summary"), fails("model.unreachable"))
+    assert failed.value.reason.id == "model.unreachable"
+    assert desk.entries == before
+    assert path.read_bytes() == saved
+    assert desk.session.is_saved
+    assert desk.of(TurnEnded) == [TurnEnded("failed", failed.value.reason)]
+
+
+async def test_a_first_request_that_breaks_off_leaves_nothing() -> None:
+    desk = Desk(questions(2), LESSON)
+    with pytest.raises(ModelError):
+        await desk.ask("q", fails(after=[TextDelta("I was about to s")]))
+    assert desk.entries == desk.base
+    kinds = [type(event) for event in desk.events]
+    assert kinds.index(TextStreamed) < kinds.index(StreamEnded) < kinds.index(TurnEnded)
+
+
+@pytest.mark.parametrize("nothing", [[], [Finish("stop")], [TextDelta(" \n"), Finish("stop")]])
+async def test_an_empty_answer_is_a_failed_request(nothing: Answer) -> None:
+    desk = Desk(questions(1), LESSON)
+    with pytest.raises(ModelError) as failed:
+        await desk.ask("q", nothing)
+    assert failed.value.reason.id == "model.empty"
+    assert desk.entries == desk.base
+
+
+async def test_a_later_request_that_fails_keeps_what_was_done(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    desk = Desk([SYSTEM], LESSON, outputs=["one", "two"], store=SessionFile(path))
+    with pytest.raises(ModelError):
+        await desk.ask("read", asks_for(read("a"), read("b")), fails(after=[TextDelta("well")]))
+    assert [message["role"] for message in desk.messages] == ["system", "user", "assistant", "tool", "tool"]
+    assert [message["content"] for message in desk.messages[3:]] == ["one", "two"]
+    desk.assert_sound()
+    assert lesson_api.load_session(path) == desk.messages
+    assert [event.outcome for event in desk.of(TurnEnded)] == ["failed"]
+    assert await desk.ask("again", says("now it works")) == "answered"
+    desk.assert_sound()
+
+
+async def test_a_tool_that_breaks_leaves_its_call_and_the_following_closed(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    desk = Desk([SYSTEM], LESSON, outputs=["one", PermissionError("a fault in the tool")], store=SessionFile(path))
+    with pytest.raises(PermissionError):
+        await desk.ask("read", asks_for(read("a"), read("b"), read("c")))
+    assert [message["content"] for message in desk.messages[3:]] == ["one", INTERRUPTED_RESULT, INTERRUPTED_RESULT]
+    assert [entry.has_mark(Interrupted) for entry in desk.entries[3:]] == [False, True, True]
+    desk.assert_sound()
+    assert lesson_api.load_session(path) == desk.messages
+    (ended,) = desk.of(TurnEnded)
+    assert (ended.outcome, ended.reason) == ("failed", Reason("turn.broken", {"error": "PermissionError"}))
+
+
+async def test_a_failed_summary_does_not_end_the_turn() -> None:
+    desk = Desk(questions(4), LESSON)
+    assert await desk.ask("next", fails("model.overloaded", after=[TextDelta("half")]), says("done")) == "answered"
+    assert desk.messages == [
+        *questions(4),
+        {"role": "user", "content": "next"},
+        {"role": "assistant", "content": "done"},
+    ]
+    told = desk.reasons("summarize")[-1]
+    assert told.id == "summarize.failed"
+    assert told.values["why"].id == "model.overloaded"
+    assert [type(event) for event in desk.events].count(StreamEnded) == 2
+
+
+@pytest.mark.parametrize("blank", [[Finish("stop")], says("  \n")])
+async def test_a_blank_summary_keeps_the_messages(blank: Answer) -> None:
+    desk = Desk(questions(4), LESSON)
+    assert await desk.ask("next", blank, says("done")) == "answered"
+    assert desk.messages[:-2] == questions(4)
+    assert desk.reasons("summarize")[-1].id == "summarize.blank"
+
+
+async def test_a_summary_already_paid_for_is_kept_for_the_next_try() -> None:
+    desk = Desk(questions(4), LESSON)
+    with pytest.raises(ModelError):
+        await desk.ask("next", says("the summary"), fails())
+    assert desk.messages == questions(4)
+    assert await desk.ask("once more", says("done")) == "answered"
+    assert [message["content"] for message in desk.messages[-2:]] == ["once more", "done"]
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "the summary"
+    assert desk.messages[2:-2] == [{"role": "assistant", "content": ACKNOWLEDGEMENT}, *questions(4)[5:]]
+    assert desk.session.undo()
+    assert desk.messages == questions(4)
+
+
+async def test_a_paid_summary_is_not_used_for_a_list_that_has_changed() -> None:
+    desk = Desk(questions(4), LESSON)
+    with pytest.raises(ModelError):
+        await desk.ask("next", says("the summary"), fails())
+    desk.session.append("append", {"role": "user", "content": "extra"}, Reason("test"), desk.session.begin_action())
+    await desk.ask("once more", says("a new summary"), says("done"))
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "a new summary"
+
+
+class FullDisk:
+    """A store that refuses to write until there is room."""
+
+    def __init__(self) -> None:
+        self.full = True
+        self.saved: list[list[Message]] = []
+
+    def save(self, entries: tuple[Entry, ...]) -> None:
+        if self.full:
+            raise TriptychError("file.no_space")
+        self.saved.append(messages_of(entries))
+
+
+async def test_a_session_that_cannot_be_saved_goes_on_and_is_saved_later() -> None:
+    store = FullDisk()
+    desk = Desk([SYSTEM], LESSON, store=store)
+    assert await desk.ask("first", says("a")) == "answered"
+    assert desk.of(SaveFailed) == [SaveFailed(Reason("file.no_space"))]
+    assert desk.session.save_problem == Reason("file.no_space")
+    assert not desk.session.is_saved
+    store.full = False
+    assert await desk.ask("second", says("b")) == "answered"
+    assert store.saved == [desk.messages]
+    assert desk.session.save_problem is None
+    assert desk.session.is_saved
+    await desk.session.save()
+    assert store.saved == [desk.messages]
