@@ -1,0 +1,210 @@
+"""A program in a real pseudo-terminal, with a screen to read and keys to press."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyte
+
+KEYS = {
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "pageup": "\x1b[5~",
+    "pagedown": "\x1b[6~",
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "backspace": "\x7f",
+    "f1": "\x1bOP",
+    "f2": "\x1bOQ",
+    "f3": "\x1bOR",
+    "f4": "\x1bOS",
+    "f5": "\x1b[15~",
+    "f6": "\x1b[17~",
+    "f7": "\x1b[18~",
+    "f8": "\x1b[19~",
+    "f9": "\x1b[20~",
+}
+"""What a terminal sends for keys that are no characters."""
+
+# The child makes the terminal its controlling one, so that size changes and ctrl+c reach it as signals.
+_TAKE_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+)
+# Private sequences (keyboard protocols, mode requests) that the screen model would take for text.
+_NOT_MODELLED = re.compile(rb"\x1b\[[<=>?][0-9;]*u|\x1b\[\?[0-9;]*\$p")
+_SYNC_QUERY, _SYNC_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+_FRAME_BEGINS, _FRAME_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"
+_UNFINISHED = re.compile(rb"\x1b(\[[<=>?]?[0-9;]*\$?)?$")
+
+
+class Terminal:
+    """Runs `argv` in a terminal of its own. Close it, or use it as a context manager: then the program is always gone.
+
+    It offers synchronized output, as terminals do, and never shows half a frame to who waits.
+
+    `env` is added to a minimal environment: a UTF-8 locale, a true-colour xterm, PATH, nothing else of the caller's.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str | Path],
+        env: Mapping[str, str] | None = None,
+        rows: int = 24,
+        cols: int = 80,
+        cwd: Path | None = None,
+    ) -> None:
+        self._screen = pyte.Screen(cols, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._raw = bytearray()
+        self._unfinished = b""
+        self._changed = threading.Condition()
+        self._ended = False
+        self.patience = 5.0
+        """How many seconds a program has to end by itself when the terminal is closed."""
+        self._master, slave = os.openpty()
+        self._set_size(rows, cols)
+        basis = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+        }
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _TAKE_TERMINAL, *map(str, argv)],
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
+                start_new_session=True,
+                env=basis | dict(env or {}),
+                cwd=cwd,
+            )
+        finally:
+            os.close(slave)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def raw(self) -> bytes:
+        """Every byte the program has sent."""
+        with self._changed:
+            return bytes(self._raw)
+
+    def screen_text(self) -> str:
+        """What the screen shows, one line a row, without the blanks at the ends."""
+        with self._changed:
+            return self._text()
+
+    def send(self, keys: str) -> None:
+        """Type `keys`; `KEYS` has those that are no characters."""
+        data = keys.encode()
+        while data:
+            data = data[os.write(self._master, data) :]
+
+    def press(self, *names: str) -> None:
+        """Press keys by their names in `KEYS`, or characters."""
+        for name in names:
+            self.send(KEYS.get(name, name))
+
+    def wait_for(self, what: str | Callable[[str], bool], timeout: float = 20) -> str:
+        """Wait until the screen shows this text, or satisfies this; returns the screen."""
+        shown = (lambda text: what in text) if isinstance(what, str) else what
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or (not self._in_frame() and shown(self._text())), timeout)
+            text = self._text()
+        assert shown(text), f"not seen within {timeout} s: {what!r}. The screen:\n{text}"
+        return text
+
+    def wait_for_raw(self, what: bytes, timeout: float = 20) -> None:
+        """Wait until the program has sent these bytes."""
+        with self._changed:
+            self._changed.wait_for(lambda: what in self._raw or self._ended, timeout)
+            assert what in self._raw, f"not sent within {timeout} s: {what!r}"
+
+    def resize(self, rows: int, cols: int) -> None:
+        with self._changed:
+            self._screen.resize(rows, cols)
+            self._set_size(rows, cols)
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def wait(self, timeout: float = 20) -> int:
+        """Wait for the end of the program and of its output; returns the exit code (negative: a signal's number)."""
+        code = self._process.wait(timeout)
+        self._reader.join(timeout)
+        return code
+
+    def close(self) -> None:
+        """End the program and everything it started in this terminal."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, number)
+                try:
+                    self._process.wait(self.patience)
+                except subprocess.TimeoutExpired:
+                    continue
+        self._reader.join(5)
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
+
+    def _set_size(self, rows: int, cols: int) -> None:
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+    def _in_frame(self) -> bool:
+        return self._raw.rfind(_FRAME_BEGINS) > self._raw.rfind(_FRAME_ENDS)
+
+    def _text(self) -> str:
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._master, 65536)
+            except OSError:  # the last user of the terminal is gone
+                data = b""
+            with self._changed:
+                if _SYNC_QUERY in data:
+                    os.write(self._master, _SYNC_ANSWER)
+                self._raw += data
+                self._feed(data)
+                self._ended = not data
+                self._changed.notify_all()
+            if not data:
+                return
+
+    def _feed(self, data: bytes) -> None:
+        data = _NOT_MODELLED.sub(b"", self._unfinished + data)
+        cut = _UNFINISHED.search(data)
+        self._unfinished = cut[0] if cut else b""
+        self._stream.feed(data[: len(data) - len(self._unfinished)])

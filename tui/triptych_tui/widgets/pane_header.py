@@ -1,0 +1,82 @@
+"""The one-row head of a pane: a rule that carries its number, its title and what there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual.strip import Strip
+from textual.widget import Widget
+
+from triptych_tui.paint import strip_of
+from triptych_tui.spans import Span, width_of
+from triptych_tui.themes import glyphs_of, tokens_of
+from triptych_tui.untrusted import fit
+
+_LEAST_FACT = 4
+
+
+class PaneHeader(Widget):
+    """`━ 2 Messages ━━━━ ~tok  mark`: heavy and in accent while its pane has the focus, light otherwise.
+
+    Facts stand at the right, one behind the other. In a narrow pane the rightmost ones are kept longest. They end in
+    a piece of rule, unless the last one ends in a blank: captions of columns reach the edge. A pane without a number
+    has 0.
+    """
+
+    DEFAULT_CSS = """
+    PaneHeader { height: 1; background: $bg; }
+    """
+
+    def __init__(self, number: int, title: str, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._number = number
+        self._title = title
+        self._facts: Sequence[Span] = ()
+
+    def on_mount(self) -> None:
+        self.watch(self.screen, "focused", self._focus_moved, init=False)
+
+    def _focus_moved(self) -> None:
+        self.refresh()
+
+    def set_title(self, title: str) -> None:
+        self._title = title
+        self.refresh()
+
+    def set_facts(self, facts: Sequence[Span]) -> None:
+        """Show these cleaned one-line spans at the right end."""
+        self._facts = facts
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        glyphs, width = glyphs_of(self), self.size.width
+        focused = isinstance(self.parent, Widget) and self.parent.has_focus_within
+        rule, line = (glyphs.rule_focused, "accent") if focused else (glyphs.rule, "rule")
+        left = [
+            Span(f"{rule} ", line),
+            Span(f"{self._number} " if self._number else "", "accent" if focused else "muted"),
+            Span(self._title, "strong" if focused else "muted", "b"),
+            Span(" " if self._title else ""),
+        ]
+        right = _fitting(self._facts, width - width_of(left) - 2, glyphs.ellipsis)
+        if right:
+            tail = "" if right[-1].text.endswith(" ") else f" {rule}"
+            right = [Span(" "), *right, Span(tail, line)]
+        room = max(0, width - width_of(left) - width_of(right))
+        return strip_of([*left, Span(rule * room, line), *right], tokens_of(self), width, "bg")
+
+
+def _fitting(facts: Sequence[Span], room: int, ellipsis: str) -> list[Span]:
+    """The rightmost facts that fit; the one before them is shortened when that leaves enough of it."""
+    kept: list[Span] = []
+    room -= 2  # the blank before them and the piece of rule behind
+    for fact in reversed(facts):
+        cells = cell_len(fact.text)
+        if cells > room:
+            if room >= _LEAST_FACT and fact.text.strip():
+                kept.insert(0, fact._replace(text=fit(fact.text, room, ellipsis)))
+            break
+        kept.insert(0, fact)
+        room -= cells
+    return kept
