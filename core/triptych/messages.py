@@ -84,7 +84,10 @@ def pictures_in(message: Message) -> int:
 
 
 def tool_calls(message: Message) -> tuple[ToolCall, ...]:
-    """The calls of an assistant message, in order, a legacy `function_call` last; other shapes are passed over."""
+    """The calls of an assistant message, in order, a legacy `function_call` last; shapes that are no call are left out.
+
+    The arguments of a custom tool's call are its input, which is free text.
+    """
     calls = message.get("tool_calls")
     raw_calls = calls if isinstance(calls, list) else []
     if "function_call" in message:
@@ -95,10 +98,10 @@ def tool_calls(message: Message) -> tuple[ToolCall, ...]:
 def _tool_call(raw: Any) -> ToolCall | None:
     if not isinstance(raw, dict):
         return None
-    function = raw.get("function")
+    function = raw.get("custom") if raw.get("type") == "custom" else raw.get("function")
     if not isinstance(function, dict):
         return None
-    name, arguments = function.get("name"), function.get("arguments")
+    name, arguments = function.get("name"), function.get("arguments", function.get("input"))
     return ToolCall(
         id=_id_text(raw.get("id")),
         name=name if isinstance(name, str) else "",
@@ -111,6 +114,11 @@ def _id_text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def answered_id(result: Message) -> str:
+    """The id of the call that a tool result answers, "" where it names none."""
+    return _id_text(result.get("tool_call_id"))
+
+
 def pair_calls(messages: Sequence[Message]) -> Pairing:
     """Pair every tool result with the call it answers, by occurrence.
 
@@ -120,7 +128,7 @@ def pair_calls(messages: Sequence[Message]) -> Pairing:
     results: dict[int, tuple[int, int] | None] = {}
     for index, message in enumerate(messages):
         if is_result(message):
-            waiting = open_calls.get(_id_text(message.get("tool_call_id")))
+            waiting = open_calls.get(answered_id(message))
             results[index] = waiting.popleft() if waiting else None
         else:
             for position, call in enumerate(tool_calls(message)):

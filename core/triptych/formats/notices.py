@@ -1,0 +1,51 @@
+"""What the known notices in a saved list tell of its past, where nothing else remembers it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from triptych.entries import Acknowledgement, Cleared, Entry, Mark, Pruned, Summary, Truncated
+from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
+from triptych.layers.prune import NOTICE
+from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
+from triptych.layers.truncate import LESSON_NOTICE
+from triptych.messages import Message, is_result, is_tool_response, role_of, text_of
+
+_TRUNCATED = re.compile("([0-9]{1,15})".join(map(re.escape, LESSON_NOTICE.split("{omitted}"))))
+_PRUNED = re.compile(r"[^\]\n]*".join(map(re.escape, NOTICE.split("{tool}"))))
+
+
+def guess_marks(messages: Sequence[Message]) -> tuple[Entry, ...]:
+    """Entries for a list that was opened without memory of its past, with guessed marks where a known notice stands.
+
+    The article's example placeholder `I am Iron Man` is no notice: a tool may have said it.
+    """
+    entries: list[Entry] = []
+    after_summary = False
+    for index, message in enumerate(messages):
+        marks = _marks(message, after_summary)
+        entries.append(Entry(index, message, marks))
+        after_summary = any(isinstance(mark, Summary) for mark in marks)
+    return tuple(entries)
+
+
+def _marks(message: Message, after_summary: bool) -> tuple[Mark, ...]:
+    if is_result(message) or is_tool_response(message):
+        return tuple(_result_marks(text_of(message)))
+    if role_of(message) == "user" and text_of(message).startswith(SUMMARY_PREFIX):
+        return (Summary(guessed=True),)
+    if after_summary and role_of(message) == "assistant" and text_of(message) == ACKNOWLEDGEMENT:
+        return (Acknowledgement(guessed=True),)
+    return ()
+
+
+def _result_marks(text: str) -> list[Mark]:
+    if text == RECOMMENDED_PLACEHOLDER:
+        return [Cleared(guessed=True)]
+    marks: list[Mark] = []
+    if notice := _TRUNCATED.search(text):
+        marks.append(Truncated(guessed=True, omitted=int(notice[1])))
+    if _PRUNED.search(text):
+        marks.append(Pruned(guessed=True))
+    return marks

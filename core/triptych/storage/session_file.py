@@ -1,0 +1,216 @@
+"""A session file on disk: the list as the model sees it, in the lesson's own format."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from triptych import formats
+from triptych.entries import Entry
+from triptych.formats.source import decode
+from triptych.reasons import TriptychError
+from triptych.storage.atomic import replace_file_with, sweep_leftovers
+from triptych.storage.layout import file_pieces, message_chunk, split_chunks
+
+
+class SessionFileError(TriptychError):
+    """A session file cannot be read or written, or must not be; what is on disk is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """A session file as it stands.
+
+    size: in bytes. modified: UTC. sha256: of its bytes, in hexadecimal digits.
+    chunks: the text of message i exactly as it stands, indented, without the comma that follows it; empty where the
+        file is laid out in another way than ours.
+    other_text: the whole text where there are no chunks.
+    """
+
+    path: Path
+    size: int
+    modified: datetime
+    sha256: str
+    chunks: tuple[str, ...]
+    other_text: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """The file's lines, without their ends."""
+        if not self.chunks:
+            yield from self.other_text.split("\n")
+            return
+        yield "["
+        for chunk in self.chunks[:-1]:
+            yield from f"{chunk},".split("\n")
+        yield from self.chunks[-1].split("\n")
+        yield "]"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What loading a file gave."""
+
+    reading: formats.Reading
+    on_disk: OnDisk
+
+    @property
+    def ours(self) -> bool:
+        """Whether this session may be saved under its own name."""
+        return self.reading.ours
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What saving has written. `replaced_characters`: lone surrogates of new messages that became U+FFFD."""
+
+    on_disk: OnDisk
+    replaced_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The file as it was last read or written here: cheap signs first, then its content."""
+
+    size: int
+    modified_ns: int
+    inode: int
+    sha256: str
+
+    @classmethod
+    def of(cls, status: os.stat_result, sha256: str) -> _Known:
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino, sha256)
+
+
+class SessionFile:
+    """The session file at `path`. All methods block; they may be called from any thread.
+
+    A message is made into text once: saving costs what is new, and the writing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._known: _Known | None = None
+        self._foreign_format: str | None = None
+        self._chunks: dict[Entry, str] = {}
+        self._lock = threading.Lock()
+
+    def load(self) -> Loaded:
+        """Read the file, whatever program wrote it; leftovers of crashes beside it are swept.
+
+        Raises SessionFileError when it cannot be read, FormatError when there are no messages in it.
+        """
+        with self._lock:
+            sweep_leftovers(self.path)
+            data, status = self._read()
+            known = _Known.of(status, hashlib.sha256(data).hexdigest())
+            decoded = decode(data)
+            del data  # a large file need not be in memory thrice
+            reading = formats.read_decoded(decoded)
+            self._known, self._foreign_format = known, None if reading.ours else reading.format
+            chunks = split_chunks(decoded.text) if reading.ours else ()
+            if len(chunks) != len(reading.messages):
+                chunks = ()
+            return Loaded(reading, self._on_disk(known, chunks, "" if chunks else decoded.text))
+
+    def save(self, entries: Sequence[Entry], *, overwrite: bool = False) -> Saved:
+        """Write the list, whole or not at all.
+
+        Raises SessionFileError when that fails, and, unless `overwrite`, where it would replace what was not read
+        from here without loss: another program's changes, another format, a file that was never loaded.
+        """
+        with self._lock:
+            if not overwrite:
+                self._refuse_to_lose()
+            chunks, replaced = self._chunks_of(entries)
+            digest = hashlib.sha256()
+            try:
+                status = replace_file_with(self.path, _hashed(file_pieces(tuple(chunks.values())), digest))
+            except OSError as error:
+                raise self._error("file.not_writable", error) from error
+            self._chunks = chunks
+            self._known = _Known.of(status, digest.hexdigest())
+            self._foreign_format = None
+            return Saved(self._on_disk(self._known, tuple(chunks.values()), "" if chunks else "[]"), replaced)
+
+    def changed_outside(self) -> bool:
+        """Whether the file is not the one last read or written here; False where there is no file.
+
+        Raises SessionFileError when that cannot be found out.
+        """
+        with self._lock:
+            return self._is_changed()
+
+    def _read(self) -> tuple[bytes, os.stat_result]:
+        self._refuse_unusual()
+        try:
+            with self.path.open("rb") as file:
+                return file.read(), os.fstat(file.fileno())
+        except FileNotFoundError as error:
+            raise SessionFileError("file.missing", path=str(self.path)) from error
+        except OSError as error:
+            raise self._error("file.unreadable", error) from error
+
+    def _refuse_unusual(self) -> None:
+        """Folders are no files, and reading a pipe or a device may never end."""
+        try:
+            mode = self.path.stat().st_mode
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self._error("file.unreadable", error) from error
+        if stat.S_ISDIR(mode):
+            raise SessionFileError("file.is_folder", path=str(self.path))
+        if not stat.S_ISREG(mode):
+            raise SessionFileError("file.not_regular", path=str(self.path))
+
+    def _refuse_to_lose(self) -> None:
+        self._refuse_unusual()
+        if self._is_changed():
+            reason = "file.exists" if self._known is None else "file.changed_outside"
+            raise SessionFileError(reason, path=str(self.path))
+        if self._foreign_format is not None and self.path.exists():
+            raise SessionFileError("file.not_ours", path=str(self.path), format=self._foreign_format)
+
+    def _is_changed(self) -> bool:
+        known = self._known
+        try:
+            if known is None:
+                return self.path.exists()
+            if _Known.of(self.path.stat(), known.sha256) == known:
+                return False
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() != known.sha256
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._error("file.unreadable", error) from error
+
+    def _chunks_of(self, entries: Sequence[Entry]) -> tuple[dict[Entry, str], int]:
+        """The text of every entry, and how many characters were replaced in those that were not saved before."""
+        known, chunks, replaced = self._chunks, {}, 0
+        for entry in entries:
+            chunk = known.get(entry)
+            if chunk is None:
+                chunk, count = message_chunk(entry.message)
+                replaced += count
+            chunks[entry] = chunk
+        return chunks, replaced
+
+    def _on_disk(self, known: _Known, chunks: tuple[str, ...], other_text: str) -> OnDisk:
+        modified = datetime.fromtimestamp(known.modified_ns / 1e9, UTC)
+        return OnDisk(self.path, known.size, modified, known.sha256, chunks, other_text)
+
+    def _error(self, reason_id: str, error: OSError) -> SessionFileError:
+        return SessionFileError(reason_id, path=str(self.path), error=error.strerror or type(error).__name__)
+
+
+def _hashed(pieces: Iterable[bytes], digest: hashlib._Hash) -> Iterator[bytes]:
+    for piece in pieces:
+        digest.update(piece)
+        yield piece
