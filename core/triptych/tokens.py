@@ -111,6 +111,10 @@ class TokenCounter:
     def count(self, entries: Sequence[Entry]) -> Count:
         return Count(len(entries), self.tokens(self.total(entries)))
 
+    def entry_tokens(self, entries: Sequence[Entry]) -> list[int]:
+        """Whole tokens of each entry, adding up to the tokens of the list."""
+        return list(self.shares({index: self.weight(entry) for index, entry in enumerate(entries)}).values())
+
     def shares(self, weights: Mapping[Key, int]) -> dict[Key, int]:
         """Whole tokens of each part, adding up to the tokens of the sum."""
         return apportion(weights, self.tokens(sum(weights.values())))

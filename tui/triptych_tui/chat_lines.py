@@ -6,10 +6,9 @@ import re
 
 from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
 from triptych.messages import is_result, text_of, tool_calls
-
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import _, ngettext
-from triptych_tui.messages_rows import entry_mark, gutter, one_line
+from triptych_tui.messages_rows import call_values, entry_mark, gutter, one_line
 from triptych_tui.sheet import Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, spread
 from triptych_tui.untrusted import clean, wrap
@@ -86,7 +85,7 @@ class ChatLines:
         lines = self._speech(index, width) if text_of(entry.message).strip() else []
         for call in tool_calls(entry.message):
             head = self._indent() if lines else self._head(index)
-            arguments = Span("  " + one_line(_bare_arguments(call.arguments)), "muted")
+            arguments = Span("  " + one_line(", ".join(map(str, call_values(call).values()))), "muted")
             spans = [Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b"), arguments]
             lines.append(Row(cut_spans([*head, *spans], width)))
         return lines
@@ -116,7 +115,7 @@ class ChatLines:
     def _excerpt(self, text: str, width: int) -> list[Row]:
         """What is left of a shortened result: its beginning, what was left out, its end."""
         lines: list[Row] = []
-        pieces = text.split("\n")
+        pieces = text.rstrip("\n").split("\n")
         notice = next((i for i, piece in enumerate(pieces) if _NOTICE_LINE.match(piece)), None)
         shown = (
             pieces if notice is None or len(pieces) <= 7 else [*pieces[:2], *pieces[notice : notice + 1], *pieces[-2:]]
@@ -162,11 +161,3 @@ def _wrapped(text: str, width: int) -> list[str]:
         left = len(text) - min(len(shown), len(text))
         lines = [*lines[:SHOWN_LINES], _("… about {count} more characters").format(count=f"{left:,}")]
     return lines
-
-
-def _bare_arguments(arguments: str) -> str:
-    """Arguments as a person reads them: the values alone when it is a small flat object."""
-    values = re.findall(r'"[^"]*"\s*:\s*"([^"\\]*)"', arguments)
-    braces = arguments.strip()
-    is_flat = braces.startswith("{") and braces.endswith("}") and braces.count(":") == len(values)
-    return ", ".join(values) if values and is_flat else arguments

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.clear import ClearParameters
 from triptych.layers.plan import Plan
-from triptych.stages import Layer
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
 from triptych.session import Session
+from triptych.stages import Layer
 
 Parameters = TruncateParameters | ClearParameters | PruneParameters | SummarizeParameters
 
-LAYER_INKS: dict[Layer, str] = {"truncate": "l1", "clear": "l2", "prune": "l2", "summarize": "l3"}
-LAYER_NUMBERS: dict[Layer, str] = {"truncate": "L1", "clear": "L2", "prune": "L2", "summarize": "L3"}
+LAYER_INKS: dict[str, str] = {"truncate": "l1", "clear": "l2", "prune": "l2", "summarize": "l3"}
+LAYER_NUMBERS: dict[str, str] = {"truncate": "L1", "clear": "L2", "prune": "L2", "summarize": "L3"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from triptych.edits import apply
 from triptych.entries import Acknowledgement, Cleared, Entry
 from triptych.layers.plan import Plan
-from triptych.messages import is_result, text_of, tool_calls
-
+from triptych.layers.summarize import SummaryPlan
+from triptych.messages import ToolCall, is_result, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
 from triptych_tui.i18n import _
 from triptych_tui.outline import Place
@@ -19,23 +22,36 @@ from triptych_tui.untrusted import clean
 MARK_CELLS = 10
 TOKEN_CELLS = 5
 BOLD_FROM_TOKENS = 600
+LONGEST_ARGUMENTS = 2000
+"""Characters of arguments that are looked into; longer ones are shown raw."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Preview:
-    """What a plan would do to the rows on screen: the new entry of each target by id, and the layer's ink."""
+    """What a plan would do to the rows on screen, in the layer's ink.
 
-    targets: Mapping[int, Entry | None]
+    targets: by id, the entry that would stand there, with its tokens in the list as it would be; None for those that
+        would go.
+    """
+
+    targets: Mapping[int, tuple[Entry, int] | None]
     ink: str
     first_index: int | None
 
     @classmethod
-    def of(cls, plan: Plan, ink: str) -> Preview:
-        targets: dict[int, Entry | None] = {}
+    def of(cls, plan: Plan, sheet: Sheet, ink: str) -> Preview:
+        after = apply(sheet.session.entries, plan.edits)
+        tokens = dict(zip(after, sheet.session.counter.entry_tokens(after), strict=True))
+        targets: dict[int, tuple[Entry, int] | None] = {}
         for edit in plan.edits:
-            replacements = {entry.id: entry for entry in edit.inserted}
+            replacements = {entry.id: (entry, tokens[entry]) for entry in edit.inserted}
             targets.update({entry.id: replacements.get(entry.id) for entry in edit.removed})
         return cls(targets, ink, min((edit.index for edit in plan.edits), default=None))
+
+    @classmethod
+    def of_request(cls, plan: SummaryPlan, ink: str) -> Preview:
+        """Before there is a summary: what it would stand for."""
+        return cls({entry.id: None for entry in plan.old}, ink, 1)
 
 
 def gutter(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
@@ -70,7 +86,7 @@ def message_row(
     tokens = sheet.tokens_of(index)
     if preview is not None:
         left.insert(4, _target_dot(entry, preview, glyphs))
-        mark = _mark_to_be(sheet, entry, preview, glyphs) or entry_mark(sheet, index, glyphs)
+        mark = _mark_to_be(entry, preview, glyphs) or entry_mark(sheet, index, glyphs)
     else:
         mark = entry_mark(sheet, index, glyphs)
     return Row(_with_right(left, tokens, mark, width, "muted" if tokens < BOLD_FROM_TOKENS else "strong"))
@@ -106,7 +122,7 @@ def _content(entry: Entry) -> list[Span]:
         for number, call in enumerate(calls):
             if number:
                 spans.append(Span(" · ", "faint"))
-            spans += [Span(one_line(call.name), "text"), Span(f"({one_line(call.arguments)})", "muted")]
+            spans += [Span(one_line(call.name), "text"), Span(f"({_shown_arguments(call)})", "muted")]
         return spans
     if role_letter(entry) == "U":
         return [Span(one_line(text), "strong", "b")]
@@ -117,6 +133,23 @@ def _content(entry: Entry) -> list[Span]:
     if not text and message.get("content") is not None:
         return [Span(one_line(str(message["content"])), "muted", "i")]
     return [Span(one_line(text), "muted" if role_letter(entry) == "S" else "text")]
+
+
+def call_values(call: ToolCall) -> dict[str, Any]:
+    """A call's arguments by name; the raw text under no name where it is no JSON object."""
+    try:
+        arguments = json.loads(call.arguments or "{}") if len(call.arguments) <= LONGEST_ARGUMENTS else None
+    except (ValueError, RecursionError):
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {"": call.arguments[:LONGEST_ARGUMENTS]}
+
+
+def _shown_arguments(call: ToolCall) -> str:
+    pieces = [
+        f"{name}={json.dumps(value, ensure_ascii=False)}" if name else value
+        for name, value in call_values(call).items()
+    ]
+    return one_line(", ".join(pieces))
 
 
 def _bracket(place: Place | None, tied: bool, glyphs: Glyphs) -> list[Span]:
@@ -131,16 +164,16 @@ def _bracket(place: Place | None, tied: bool, glyphs: Glyphs) -> list[Span]:
 def _target_dot(entry: Entry, preview: Preview, glyphs: Glyphs) -> Span:
     if entry.id in preview.targets:
         return Span(glyphs.target + " ", preview.ink)
-    return Span(glyphs.not_target + " ", "faint")
+    return Span(glyphs.step + " ", "faint")
 
 
-def _mark_to_be(sheet: Sheet, entry: Entry, preview: Preview, glyphs: Glyphs) -> list[Span]:
-    replacement = preview.targets.get(entry.id)
-    if replacement is None or replacement.newest_mark is None:
+def _mark_to_be(entry: Entry, preview: Preview, glyphs: Glyphs) -> list[Span]:
+    target = preview.targets.get(entry.id)
+    if target is None or target[0].newest_mark is None:
         return []
-    counter = sheet.session.counter
-    glyph = MARKS[replacement.newest_mark.name].glyph(glyphs)
-    return [Span(f"{glyph} {glyphs.call} ~{counter.tokens(counter.weight(replacement)):,}", preview.ink)]
+    replacement, tokens = target
+    glyph = MARKS[replacement.newest_mark.name].glyph(glyphs) if replacement.newest_mark else ""
+    return [Span(f"{glyph} {glyphs.call} ~{tokens:,}", preview.ink)]
 
 
 def _with_right(left: list[Span], tokens: int, mark: list[Span], width: int, ink: str) -> list[Span]:

@@ -46,11 +46,10 @@ class Outline:
         """Follow `edits` that led to `entries`: replacements change nothing here, appends only add."""
         if all(len(edit.removed) == len(edit.inserted) for edit in edits):
             return
-        if len(edits) == 1 and not edits[0].removed and len(entries) == self._length + len(edits[0].inserted):
-            if edits[0].index == self._length:
-                self._scan(entries)
-                return
-        self._start_over(entries)
+        if len(edits) == 1 and not edits[0].removed and edits[0].index == self._length:
+            self._scan(entries)
+        else:
+            self._start_over(entries)
 
     def turn_at(self, index: int) -> int | None:
         """The number of the turn that this row starts, from 1."""

@@ -7,14 +7,13 @@ from dataclasses import fields
 
 from triptych.entries import Entry
 from triptych.layers.plan import Plan, kept_prefix
-from triptych.stages import Layer
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import role_of, text_of
-
+from triptych.stages import Layer
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.hand_run import LAYER_INKS, HandRun
 from triptych_tui.i18n import _, ngettext
-from triptych_tui.messages_rows import one_line
+from triptych_tui.messages_rows import Preview, one_line
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, spread
 from triptych_tui.untrusted import clean, wrap
@@ -38,8 +37,9 @@ def layer_title(layer: Layer) -> str:
 class PanelLines:
     """Lays out one hand-run layer at a width of cells."""
 
-    def __init__(self, run: HandRun, sheet: Sheet, glyphs: Glyphs, width: int) -> None:
+    def __init__(self, run: HandRun, preview: Preview, sheet: Sheet, glyphs: Glyphs, width: int) -> None:
         self._run = run
+        self._preview = preview
         self._sheet = sheet
         self._glyphs = glyphs
         self._room = max(width - 2 * MARGIN, 8)
@@ -77,12 +77,14 @@ class PanelLines:
             yield self._line(left)
 
     def _targets(self, plan: Plan) -> Iterator[Row]:
-        targets = [(entry, new) for edit in plan.edits for entry, new in zip(edit.removed, edit.inserted, strict=True)]
+        targets = [entry for edit in plan.edits for entry in edit.removed]
         words = ngettext("{count} result", "{count} results", len(targets)).format(count=f"{len(targets):,}")
         yield self._heading(_("Targets"), words)
-        counter = self._sheet.session.counter
-        for entry, new in targets[:SHOWN_TARGETS]:
-            before, after = counter.tokens(counter.weight(entry)), counter.tokens(counter.weight(new))
+        for entry in targets[:SHOWN_TARGETS]:
+            index, target = self._sheet.index_of(entry.id), self._preview.targets[entry.id]
+            if index is None or target is None:
+                continue
+            before, after = self._sheet.tokens_of(index), target[1]
             left = [Span(self._glyphs.target + " ", self._ink), *self._entry_spans(entry)]
             right = [
                 Span(f"~{before:,} {self._glyphs.call} ", "muted"),

@@ -10,7 +10,6 @@ from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
 from triptych.messages import role_of
 from triptych.session import Session
 from triptych.tokens import Measured
-
 from triptych_tui.outline import Outline
 
 
@@ -21,6 +20,7 @@ class Sheet:
         self.session = session
         self.schemas_tokens = session.counter.tokens(schemas_weight)
         self._schemas_weight = schemas_weight
+        self._index: dict[int, int] | None = None
         self.entries = session.viewed
         self.outline = Outline(self.entries)
         self._count_tokens()
@@ -74,11 +74,10 @@ class Sheet:
 
     def _count_tokens(self) -> None:
         counter = self.session.counter
-        weights = {index: counter.weight(entry) for index, entry in enumerate(self.entries)}
-        self._weight = sum(weights.values())
-        self._tokens = counter.shares(weights)
+        self._weight = counter.total(self.entries)
+        self._tokens = counter.entry_tokens(self.entries)
         self.total = counter.tokens(self._weight)
-        self._index: dict[int, int] | None = None
+        self._index = None
 
 
 def role_letter(entry: Entry) -> str:

@@ -1,0 +1,164 @@
+"""The words around the panes: title, headers, key line, the welcome of an empty chat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triptych.tokens import Measured
+from triptych_tui.glyphs import Glyphs
+from triptych_tui.hand_run import HandRun
+from triptych_tui.i18n import _
+from triptych_tui.launch import OpenedSession
+from triptych_tui.sheet import Sheet
+from triptych_tui.spans import Row, Span, spread
+from triptych_tui.untrusted import clean
+
+SIZE_MARKS = {"measured": "", "adjusted": "≈", "estimated": "~"}
+
+
+def model_spans(opened: OpenedSession) -> list[Span]:
+    """The model's name; the offline model is labelled wherever its name stands."""
+    model = opened.model
+    if model.offline:
+        return [Span(" OFFLINE ", "strong", "b", "raised"), Span(" " + _("model"), "muted")]
+    return [Span(clean(model.name, newlines=False), "strong"), Span("  " + clean(opened.host, newlines=False), "muted")]
+
+
+def title_spans(opened: OpenedSession, *, running: bool, width: int) -> list[Span]:
+    """Name, session and policy at the left, the model at the right."""
+    left = [
+        Span("▎", "l1"),
+        Span("▎", "l2"),
+        Span("▎", "l3"),
+        Span(" triptych", "strong", "b"),
+        Span("   " + clean(opened.name, newlines=False), "text"),
+        Span("  " + clean(opened.session.policy.name, newlines=False), "muted"),
+    ]
+    right = model_spans(opened)
+    if running:
+        right += [Span("   Esc", "strong", "b"), Span(" " + _("cancel"), "muted")]
+    return spread(left, [*right, Span(" ")], width)
+
+
+def messages_facts(sheet: Sheet, opened: OpenedSession, *, previewing: bool) -> list[Span]:
+    """The size of the next request, and the captions of the columns; a preview tells its own sizes."""
+    captions = [Span("   " + _("~tok"), "faint"), Span("  " + _("mark").ljust(10), "faint")]
+    return captions if previewing else [*size_spans(sheet.size(), opened.model.window), *captions]
+
+
+def size_spans(size: Measured, window: int | None) -> list[Span]:
+    """`~2,483 / 8,192  30%`; without a window there is no share."""
+    spans = [Span(f"{SIZE_MARKS[size.kind]}{size.tokens:,}", "strong", "b")]
+    if window:
+        spans += [Span(f" / {window:,}", "muted"), Span(f"  {size.tokens / window:.0%}", "text")]
+    return spans
+
+
+def preview_facts(run: HandRun, opened: OpenedSession, glyphs: Glyphs) -> list[Span]:
+    """While a layer is previewed: the tokens of the list before and after it."""
+    plan = run.plan
+    if plan is None or not plan.edits:
+        return []
+    before, after = f"~{plan.before.tokens:,}", f"~{plan.after.tokens:,}"
+    window = f" / {opened.model.window:,}" if opened.model.window else ""
+    return [Span(f"{before} {glyphs.call} ", "muted"), Span(after, "strong", "b"), Span(window, "muted")]
+
+
+def chat_facts(*, following: bool, empty: bool) -> list[Span]:
+    """Whether the chat follows its end."""
+    if empty:
+        return []
+    return [Span(_("following"), "muted")] if following else [Span(_("End follows again"), "accent")]
+
+
+def file_facts(opened: OpenedSession) -> list[Span]:
+    """The file's name, size, time and whether the list at the head is in it."""
+    disk, session = opened.on_disk(), opened.session
+    spans = [Span(clean(opened.name, newlines=False), "text")]
+    if disk is not None:
+        spans += [Span("  " + size_of(disk.size), "muted"), Span(f"  {disk.modified:%H:%M} UTC", "muted")]
+    if session.store is None:
+        spans.append(Span("  " + _("read only"), "muted"))
+    elif session.save_problem is not None:
+        spans.append(Span("  ! " + _("not saved"), "error", "b"))
+    elif disk is None:
+        spans.append(Span("  " + _("no file yet"), "muted"))
+    elif session.is_saved:
+        spans.append(Span("  ✓ " + _("saved"), "muted"))
+    else:
+        spans.append(Span("  ● " + _("changes on save"), "text", "b"))
+    return spans
+
+
+def size_of(size: int) -> str:
+    """A file's size as people read it: bytes, then kB and MB of 1,000."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def key_spans(run: HandRun | None, *, running: bool, in_prompt: bool) -> list[Span]:
+    """The keys that do something now."""
+    keys: list[tuple[str, str, str]] = []
+    if run is not None:
+        if run.awaits_request:
+            keys.append(("Enter", _("ask for the summary"), ""))
+        elif run.can_apply:
+            keys.append(("Enter", _("apply"), ""))
+        keys += [("Esc", _("leave"), ""), ("tab", _("messages"), "")]
+    elif running:
+        keys += [("Esc", _("cancel"), ""), ("tab", _("next pane"), "")]
+    else:
+        keys += [("F2", _("truncate"), "L1"), ("F3", _("clear"), "L2"), ("F4", _("summarize"), "L3")]
+        keys += [("tab", _("panes"), "")]
+        if in_prompt:
+            keys += [("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]
+        else:
+            keys += [("i", _("ask"), ""), ("u", _("undo"), ""), ("ctrl+r", _("redo"), "")]
+    keys.append(("ctrl+q", _("quit"), ""))
+    spans = [Span(" ")]
+    for key, does, layer in keys:
+        spans.append(Span(key, "strong", "b"))
+        if layer:
+            spans.append(Span(f" {layer}", layer.lower(), "b"))
+        spans.append(Span(f" {does}   ", "muted"))
+    return spans
+
+
+def welcome_rows(opened: OpenedSession, files: Sequence[str]) -> list[Row]:
+    """What an empty chat says: what this is, and questions that work on the files at hand."""
+    lead = Span(" " * 7)
+    rows = [
+        Row(),
+        Row([lead, Span("triptych", "strong", "b")]),
+        Row([lead, Span(_("See what an agent's memory really holds:"), "text")]),
+        Row([lead, Span(_("three panes, three layers."), "text")]),
+        Row(),
+        Row(
+            [
+                lead,
+                Span("L1 " + _("truncate"), "l1", "b"),
+                Span("  "),
+                Span("L2 " + _("clear"), "l2", "b"),
+                Span("  "),
+                Span("L3 " + _("summarize"), "l3", "b"),
+            ]
+        ),
+        Row(),
+    ]
+    if files:
+        rows.append(Row([lead, Span(_("Ask for example"), "muted")]))
+        rows += [Row([lead, Span("  " + question, "text")]) for question in _questions(files)]
+        rows.append(Row())
+    if opened.model.offline:
+        rows.append(Row([lead, Span(_("No key and no network needed."), "muted")]))
+        rows.append(Row([lead, Span(_("Nothing leaves this machine."), "muted")]))
+    return rows
+
+
+def _questions(files: Sequence[str]) -> list[str]:
+    names = [clean(name, newlines=False) for name in files]
+    questions = [_("Which files are there?"), _("Read {file}").format(file=names[0])]
+    if len(names) > 2:
+        questions.append(_("Read {one} and {two}").format(one=names[1], two=names[2]))
+    return [*questions, _("My name is Lin. What is my name?")]

@@ -1,0 +1,105 @@
+"""Pane 1: the conversation as a person follows it, with what the model is saying right now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+
+from triptych.messages import text_of, tool_calls
+from triptych_tui.chat_lines import ChatLines
+from triptych_tui.paint import line_of
+from triptych_tui.sheet import Sheet, is_spoken
+from triptych_tui.spans import Row
+from triptych_tui.themes import glyphs_of, tokens_of
+from triptych_tui.widgets.line_view import Line, LineView, Look
+
+
+class ChatPane(LineView):
+    """One block an entry that is spoken, and one for the answer that streams. `welcome` fills an empty chat."""
+
+    def __init__(self, sheet: Sheet, welcome: Sequence[Row], *, id: str) -> None:
+        super().__init__(id=id)
+        self._sheet = sheet
+        self._welcome = welcome
+        self._spoken: list[int] = []
+        self._streaming: str | None = None
+        self._is_summary = False
+
+    def on_mount(self) -> None:
+        self._spoken = self._spoken_indices(0)
+        self.set_blocks(len(self._spoken))
+
+    @property
+    def selected(self) -> int | None:
+        """The index of the selected entry in the list."""
+        cursor = self.cursor
+        return self._spoken[cursor] if cursor is not None and cursor < len(self._spoken) else None
+
+    def select(self, index: int) -> None:
+        """Move the cursor to an entry, or to the spoken one before it."""
+        block = next((place for place in range(len(self._spoken) - 1, -1, -1) if self._spoken[place] <= index), None)
+        if block is not None:
+            self.move_cursor(block)
+
+    def follow_sheet(self) -> None:
+        """The sheet changed: keep the blocks that are the same, draw the others anew."""
+        spoken = self._spoken_indices(0)
+        known = len(self._spoken)
+        if spoken[:known] == self._spoken:
+            self._spoken = spoken
+            self.splice_blocks(known, 0, len(spoken) - known)
+            self.refresh_blocks()
+        else:
+            self._spoken = spoken
+            self.set_blocks(len(spoken) + (self._streaming is not None))
+
+    def stream(self, text: str, *, summary: bool) -> None:
+        """Show `text`, all of it so far, as what the model is saying."""
+        if self._streaming is None:
+            self._streaming, self._is_summary = text, summary
+            self.append_blocks()
+        else:
+            self._streaming, self._is_summary = text, summary
+            self.refresh_block(self.block_count - 1)
+
+    def end_stream(self) -> None:
+        """What streamed has become an entry, or was dropped."""
+        if self._streaming is not None:
+            self._streaming = None
+            self.splice_blocks(len(self._spoken), 1, 0)
+
+    def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
+        lines, tokens = ChatLines(self._sheet, glyphs_of(self)), tokens_of(self)
+        if index < len(self._spoken):
+            rows = lines.block(self._spoken[index], width)
+        else:
+            rows = lines.streaming(self._streaming or "", width, summary=self._is_summary)
+        return [line_of(row, tokens) for row in rows]
+
+    def render_empty(self, width: int) -> Sequence[Line]:
+        return [line_of(row, tokens_of(self)) for row in self._welcome]
+
+    def block_key(self, index: int) -> Hashable:
+        if index >= len(self._spoken):
+            return ("streaming", self._streaming)
+        place = self._spoken[index]
+        group = self._sheet.outline.group_at(place)
+        is_last = group is not None and bool(group.results) and place == group.results[-1]
+        return (place, self._sheet.entries[place], self._sheet.tokens_of(place), is_last)
+
+    def estimate_heights(self, start: int, stop: int, width: int) -> Iterable[int]:
+        entries = self._sheet.entries
+        room = max(width - 8, 8)
+        for block in range(start, stop):
+            if block >= len(self._spoken):
+                yield 2
+                continue
+            message = entries[self._spoken[block]].message
+            calls = len(tool_calls(message)) if message.get("tool_calls") else 0
+            yield calls or min(len(text_of(message)) // room, 400) + 2
+
+    def tied_blocks(self, index: int) -> Collection[int]:
+        return ()
+
+    def _spoken_indices(self, start: int) -> list[int]:
+        entries = self._sheet.entries
+        return [index for index in range(start, len(entries)) if is_spoken(entries[index])]

@@ -1,0 +1,68 @@
+"""The panel of a layer run by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from triptych_tui.hand_run import HandRun
+from triptych_tui.i18n import N_
+from triptych_tui.messages_rows import Preview
+from triptych_tui.paint import line_of
+from triptych_tui.panel_lines import PanelLines
+from triptych_tui.sheet import Sheet
+from triptych_tui.spans import Row
+from triptych_tui.themes import glyphs_of, tokens_of
+from triptych_tui.widgets.line_view import Line, LineView, Look
+
+
+class LayerPanel(LineView):
+    """Shows a hand-run layer; Enter goes on with it, Esc leaves everything as it was."""
+
+    follows = False
+    exact_heights = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go_on", N_("Apply"), show=False, id="panel.apply"),
+    ]
+
+    class Confirmed(Message):
+        """The user pressed Enter on what the panel shows."""
+
+    def __init__(self, sheet: Sheet, *, id: str) -> None:
+        super().__init__(id=id)
+        self._sheet = sheet
+        self._run: HandRun | None = None
+        self._preview: Preview | None = None
+        self._rows: list[Row] = []
+
+    def show_run(self, run: HandRun | None, preview: Preview | None = None) -> None:
+        """Show this layer; the scroll position stays while the same layer goes on."""
+        is_new = run is None or self._run is None or run.layer != self._run.layer
+        self._run, self._preview = run, preview
+        self._write()
+        if is_new:
+            self.scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        self._write()
+
+    def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
+        return [line_of(self._rows[index]._replace(aside=True), tokens_of(self))]
+
+    def block_key(self, index: int) -> Hashable:
+        return (index, tuple(self._rows[index].spans))
+
+    def action_go_on(self) -> None:
+        self.post_message(self.Confirmed())
+
+    def _write(self) -> None:
+        width = self.size.width - 2
+        if self._run is not None and self._preview is not None and width > 0:
+            self._rows = PanelLines(self._run, self._preview, self._sheet, glyphs_of(self), width).lines()
+        elif self._run is None:
+            self._rows = []
+        self.set_blocks(len(self._rows))

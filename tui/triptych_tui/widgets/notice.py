@@ -1,0 +1,58 @@
+"""What went wrong, or what a user should know, in the rows above the prompt."""
+
+from __future__ import annotations
+
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from triptych.reasons import Reason
+from triptych_tui.i18n import _
+from triptych_tui.paint import strip_of
+from triptych_tui.spans import Span
+from triptych_tui.themes import glyphs_of, tokens_of
+from triptych_tui.untrusted import wrap
+from triptych_tui.wording import say
+
+MOST_LINES = 4
+
+
+class Notice(Widget):
+    """A sentence, and that Esc puts it away. Faults stand on red, news on the neutral ground."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._text = ""
+        self._fault = True
+
+    def say(self, reason: Reason, *, fault: bool = True) -> None:
+        """Show what `reason` says until it is put away."""
+        self._text, self._fault = say(reason), fault
+        self.add_class("-shown")
+        self.refresh(layout=True)
+
+    def hush(self) -> bool:
+        """Put the sentence away; whether there was one."""
+        if not self._text:
+            return False
+        self._text = ""
+        self.remove_class("-shown")
+        return True
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines(width)) + 1 if self._text else 0
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        lines = self._lines(width)
+        ground, ink = ("err", "error") if self._fault else ("surface", "muted")
+        if y < len(lines):
+            sign = f" {glyphs_of(self).fault} " if y == 0 and self._fault else "   "
+            spans = [Span(sign, "on_block" if sign.strip() else "text", "b", ink if sign.strip() else "")]
+            spans.append(Span(" " + lines[y], "text"))
+        else:
+            spans = [Span("    "), Span("Esc", "strong", "b"), Span(" " + _("dismiss"), "muted")]
+        return strip_of(spans, tokens_of(self), width, ground)
+
+    def _lines(self, width: int) -> list[str]:
+        return wrap(self._text, max(width - 5, 10))[:MOST_LINES]

@@ -1,0 +1,111 @@
+"""The prompt: where questions are typed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from triptych_tui.i18n import N_, _
+from triptych_tui.paint import strip_of
+from triptych_tui.spans import Span
+from triptych_tui.themes import glyphs_of, tokens_of
+
+
+class PromptText(TextArea):
+    """The text field: Enter sends, ctrl+j (and shift+enter where the terminal tells it apart) begins a new line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", N_("Send"), show=False, id="prompt.send"),
+        Binding("ctrl+j,shift+enter", "new_line", N_("New line"), show=False, id="prompt.new_line"),
+    ]
+
+    class Sent(Message):
+        """The user wants this text sent. It stays in the field until whoever handles it clears it."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    async def _on_key(self, event: events.Key) -> None:
+        """The field's own keys before the text area's, in the order they were typed.
+
+        As priority bindings they would overtake letters that are still on their way to the field.
+        """
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if binding.action in ("send", "new_line"):
+                event.stop()
+                event.prevent_default()
+                await self.run_action(binding.action)
+                return
+        await super()._on_key(event)
+
+    def action_send(self) -> None:
+        if self.text.strip():
+            self.post_message(self.Sent(self.text))
+
+    def action_new_line(self) -> None:
+        self.insert("\n")
+
+
+class _Sign(Widget):
+    """The sign before the text; lit while the prompt has the focus."""
+
+    DEFAULT_CSS = """
+    _Sign { width: 2; height: 1; }
+    """
+
+    def render_line(self, y: int) -> Strip:
+        focused = self.screen.focused is not None and self.screen.focused.parent is self.parent
+        span = Span(glyphs_of(self).prompt, "accent" if focused else "muted", "b")
+        return strip_of([span], tokens_of(self), self.size.width, "raised")
+
+
+class Prompt(Horizontal):
+    """A growing text field with its sign, at most six lines high."""
+
+    DEFAULT_CSS = """
+    Prompt { height: auto; max-height: 6; background: $raised; padding: 0 1; }
+    Prompt PromptText {
+        width: 1fr; height: auto; max-height: 6; background: $raised; color: $text;
+        border: none; padding: 0; scrollbar-size: 0 1;
+        scrollbar-background: $raised; scrollbar-background-hover: $raised; scrollbar-background-active: $raised;
+    }
+    Prompt PromptText .text-area--placeholder { color: $faint; }
+    Prompt PromptText .text-area--cursor-line { background: $raised; }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield _Sign()
+        yield PromptText(
+            id="prompt-text",
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder=_("Ask about the files in the workspace"),
+        )
+
+    @property
+    def text(self) -> str:
+        return self.field.text
+
+    @property
+    def field(self) -> PromptText:
+        return self.query_one(PromptText)
+
+    def put(self, text: str) -> None:
+        """Replace the text, the cursor at its end."""
+        self.field.load_text(text)
+        self.field.move_cursor(self.field.document.end)
+
+    def on_descendant_focus(self) -> None:
+        self.query_one(_Sign).refresh()
+
+    def on_descendant_blur(self) -> None:
+        self.query_one(_Sign).refresh()

@@ -1,0 +1,54 @@
+"""Lines between the panes, and the tabs that stand for them where there is little room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from triptych_tui.i18n import _
+from triptych_tui.paint import strip_of
+from triptych_tui.spans import Span, spread
+from triptych_tui.themes import glyphs_of, tokens_of
+from triptych_tui.widgets.bar import Bar
+
+
+class Column(Widget):
+    """The vertical rule between two panes."""
+
+    def render_line(self, y: int) -> Strip:
+        return strip_of([Span(glyphs_of(self).column, "rule")], tokens_of(self), self.size.width, "bg")
+
+
+class Rule(Bar):
+    """The light rule above the prompt."""
+
+    def spans(self, width: int) -> Sequence[Span]:
+        return [Span(glyphs_of(self).rule * width, "rule")]
+
+
+class Tabs(Bar):
+    """The panes by number and name, the shown one lit; facts at the right end."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._shown = "chat"
+        self._facts: Sequence[Span] = ()
+
+    def show_tabs(self, shown: str, facts: Sequence[Span]) -> None:
+        self._shown = shown
+        self._facts = facts
+        self.refresh()
+
+    def spans(self, width: int) -> Sequence[Span]:
+        tabs: list[Span] = []
+        for number, (name, word) in enumerate(_pane_words().items(), 1):
+            lit = name == self._shown
+            tabs.append(Span(f" {number} ", "accent" if lit else "faint", "b" if lit else ""))
+            tabs.append(Span(f"{word}  ", "strong" if lit else "muted", "b" if lit else ""))
+        return spread(tabs, [*self._facts, Span(" ")], width)
+
+
+def _pane_words() -> dict[str, str]:
+    return {"chat": _("Chat"), "messages": _("Messages"), "file": _("File")}
