@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import pytest
 from rich.cells import cell_len
+from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -90,9 +91,20 @@ async def keys(pilot: Pilot[int], *names: str) -> None:
     await pilot.pause()
 
 
+async def repeat(pilot: Pilot[int], view: LineView, action: str, times: int) -> None:
+    """What so many presses of the action's key do, without the time they take."""
+    for _ in range(times):
+        await view.run_action(action)
+    await pilot.pause()
+
+
 async def wheel(pilot: Pilot[int], view: LineView, kind: type[events.MouseScrollUp | events.MouseScrollDown]) -> None:
     view.post_message(kind(view, 1, 1, 0, 0, 0, shift=False, meta=False, ctrl=False))
     await pilot.pause()
+
+
+def is_marked(app: ThemedApp, style: Style) -> bool:
+    return style.bgcolor is not None and style.bgcolor.name == app.tokens.accent.lower()
 
 
 def selected(view: Numbered) -> list[str]:
@@ -138,9 +150,9 @@ async def test_keys_move_the_cursor() -> None:
 async def test_moving_scrolls_no_more_than_needed() -> None:
     view = Held([1] * 50)
     async with Lists(view).run_test(size=(40, 10)) as pilot:
-        await keys(pilot, *["j"] * 10)
+        await repeat(pilot, view, "cursor_down", 10)
         assert view.shown() == [f" {index}.0" for index in range(1, 10)] + ["▌10.0"]
-        await keys(pilot, *["k"] * 9)
+        await repeat(pilot, view, "cursor_up", 9)
         assert view.shown()[0] == "▌1.0"
 
 
@@ -270,13 +282,13 @@ async def test_a_block_taller_than_the_view_is_read_line_by_line() -> None:
         await keys(pilot, "j", "j")
         assert view.shown()[0] == "▌1.2"
         assert view.cursor == 1
-        await keys(pilot, *["j"] * 5)
+        await repeat(pilot, view, "cursor_down", 5)
         assert view.shown()[-1] == "▌1.11"
         await keys(pilot, "j")
         assert view.cursor == 2
         await keys(pilot, "k")
         assert view.shown()[-1] == "▌1.11"
-        await keys(pilot, *["k"] * 7, "k")
+        await repeat(pilot, view, "cursor_up", 8)
         assert view.cursor == 0
         await keys(pilot, "pagedown", "pagedown")
         assert view.cursor == 1
@@ -290,7 +302,7 @@ async def test_resizing_keeps_the_cursor_in_view() -> None:
 
     view = Wrapped([1] * 500, estimate=3)
     async with Lists(view).run_test(size=(60, 20)) as pilot:
-        await keys(pilot, *["pagedown"] * 6)
+        await repeat(pilot, view, "page_down", 6)
         cursor = view.cursor
         for size in [(60, 5), (14, 20), (8, 3), (100, 30), (1, 1), (3, 4), (60, 20)]:
             await pilot.resize_terminal(*size)
@@ -338,7 +350,7 @@ async def test_an_empty_list_says_so_and_takes_every_key() -> None:
 async def test_replacing_blocks_keeps_the_view_and_the_cursor_on_what_they_showed() -> None:
     view = Held([1] * 200)
     async with Lists(view).run_test(size=(40, 6)) as pilot:
-        await keys(pilot, *["pagedown"] * 20)
+        await repeat(pilot, view, "page_down", 20)
         before, cursor = view.shown(), view.cursor
         assert cursor is not None
         view.replace(10, 14, ["summary"])
@@ -425,6 +437,11 @@ async def test_text_is_selected_with_the_mouse_as_it_is_seen() -> None:
         await pilot.hover(view, offset=(3, 4))
         await pilot.mouse_up(view, offset=(3, 4))
         assert app.screen.get_selected_text() == ".1\n1.0\n1.1\n2.0"
+        marked = [
+            "".join(segment.text for segment in view.render_line(y) if segment.style and is_marked(app, segment.style))
+            for y in range(6)
+        ]
+        assert [text.strip() for text in marked] == ["", ".1", "1.0", "1.1", "2.0", ""]
         view.heights[0] = 5
         view.refresh_block(0)
         await pilot.pause()
@@ -461,3 +478,13 @@ async def test_lists_that_are_hidden_are_placed_when_shown() -> None:
         view.display = True
         await pilot.pause()
         assert view.shown()[-1] == "▌59.2"
+
+
+async def test_blocks_may_be_given_before_the_list_is_on_a_screen() -> None:
+    view = Numbered([1] * 30)
+    view.set_blocks(30)
+    view.refresh_block(3)
+    view.scroll_to_block(4)
+    view.follow_end()
+    async with Lists(view).run_test(size=(40, 5)):
+        assert view.shown()[-1] == "▌29.0"

@@ -203,7 +203,8 @@ class BlockScroll(ScrollView, can_focus=True, inherit_bindings=False):
         return True
 
     def _estimate(self, start: int, removed: int, added: int) -> None:
-        heights = list(self.estimate_heights(start, start + added, max(1, self._view.width - 1)))
+        width = max(1, self._view.width - 1)
+        heights = [max(1, height) for height in self.estimate_heights(start, start + added, width)]
         self._heights.splice(start, removed, heights, exact=self.exact_heights)
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:

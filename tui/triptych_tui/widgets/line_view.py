@@ -42,7 +42,10 @@ class Line:
 
 
 class Look(NamedTuple):
-    """What a block's looks depend on besides its content. `tied`: a block it belongs to is selected."""
+    """What a block's looks depend on besides its content.
+
+    `tied`: a block it belongs to is selected. `focused`: it is selected or tied, and the list has the focus.
+    """
 
     selected: bool
     focused: bool
