@@ -73,7 +73,7 @@ class PanelLines:
                 continue
             value = getattr(self._run.parameters, field.name)
             shown = ", ".join(value) if isinstance(value, tuple) else str(value)
-            left = [Span(names[field.name].ljust(18), "muted"), Span(one_line(shown) or _("none"), "text", "b")]
+            left = [Span(names[field.name].ljust(21), "muted"), Span(one_line(shown) or _("none"), "text", "b")]
             yield self._line(left)
 
     def _targets(self, plan: Plan) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from triptych.events import StageEntered
 from triptych.stages import Stage
 from triptych.timeline import Step
 from triptych_tui.hand_run import LAYER_INKS, LAYER_NUMBERS, HandRun
-from triptych_tui.i18n import _, ngettext
+from triptych_tui.i18n import _
 from triptych_tui.spans import Span
 from triptych_tui.wording import say, variables_line
 
@@ -66,8 +66,8 @@ def turn_spans(steps: Sequence[Step], title: str) -> list[Span]:
         if number:
             spans.append(Span("  ·  ", "faint"))
         spans.append(Span(f"{LAYER_NUMBERS[stage]} {stage_name(stage)}", LAYER_INKS[stage], "b"))
-        words = ngettext("{count} message", "{count} messages", messages).format(count=messages)
-        spans.append(Span(f" {words} {gain:+,} {_('tok')}", "text"))
+        spans.append(Span(f" {messages:,} ", "text", "b"))
+        spans.append(Span(_("({change} tok)").format(change=f"{gain:+,}"), "text"))
     return spans
 
 

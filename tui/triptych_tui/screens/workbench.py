@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import Worker, WorkerCancelled
 
 from triptych.agent import run_turn, write_summary
@@ -69,7 +70,7 @@ class Workbench(Screen[int]):
     """Shows one opened session. It holds view state only; all changes go through the session."""
 
     CSS_PATH = "../styles/workbench.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012 (Textual declares it)
     AUTO_FOCUS = "#prompt-text"
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -102,6 +103,7 @@ class Workbench(Screen[int]):
         self._streamed = ""
         self._flush_armed = False
         self._shown: PaneName = "chat"
+        self._focus_before: Widget | None = None
 
     def compose(self) -> ComposeResult:
         yield Bar(ground="surface", id="title")
@@ -233,6 +235,8 @@ class Workbench(Screen[int]):
         if selected is not None and not is_result(self._session.entries[selected].message):
             selected = None
         layer = layer_of_key(self._session, layer)
+        if self._run is None:
+            self._focus_before = self.focused
         self._show_run(plan_by_hand(self._session, layer, selected))
         self.query_one(LayerPanel).focus()
 
@@ -296,7 +300,7 @@ class Workbench(Screen[int]):
         self.query_one(LayerPanel).show_run(None)
         self.query_one(MessagesPane).show_preview(None)
         if had_focus:
-            self.query_one(PromptText).focus()
+            (self._focus_before or self.query_one(PromptText)).focus()
         self._refresh_facts()
 
     # Going back and forth
@@ -404,13 +408,12 @@ class Workbench(Screen[int]):
         self.query_one("#title", Bar).show(title_spans(self._opened, running=running, width=self.size.width))
         self.query_one("#keys", Bar).show(key_spans(self._run, running=running, in_prompt=self._in_prompt()))
         chat = self.query_one(ChatPane)
-        file = file_facts(self._opened)
         preview = preview_facts(self._run, self._opened, glyphs_of(self)) if self._run is not None else []
         self._head("chat", chat_facts(following=chat.following, empty=not chat.block_count))
         self._head("messages", messages_facts(self._sheet, self._opened, previewing=self._run is not None))
-        self._head("file", file)
+        self._head("file", file_facts(self._opened))
         self._head("panel", preview)
-        self.query_one(Tabs).show_tabs(self._shown, file if self._shown == "file" else [])
+        self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
 
     def _head(self, pane: str, facts: list[Span]) -> None:
         self.query_one(f"#{pane}-header", PaneHeader).set_facts(facts)

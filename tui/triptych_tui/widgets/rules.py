@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from triptych_tui.i18n import _
 from triptych_tui.paint import strip_of
-from triptych_tui.spans import Span, spread
+from triptych_tui.spans import Span
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.widgets.bar import Bar
 
@@ -29,16 +29,15 @@ class Rule(Bar):
 
 
 class Tabs(Bar):
-    """The panes by number and name, the shown one lit; facts at the right end."""
+    """The panes by number and name, the shown one lit."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._shown = "chat"
-        self._facts: Sequence[Span] = ()
 
-    def show_tabs(self, shown: str, facts: Sequence[Span]) -> None:
+    def show_tab(self, shown: str) -> None:
+        """Light this pane's tab; "" lights none."""
         self._shown = shown
-        self._facts = facts
         self.refresh()
 
     def spans(self, width: int) -> Sequence[Span]:
@@ -47,7 +46,7 @@ class Tabs(Bar):
             lit = name == self._shown
             tabs.append(Span(f" {number} ", "accent" if lit else "faint", "b" if lit else ""))
             tabs.append(Span(f"{word}  ", "strong" if lit else "muted", "b" if lit else ""))
-        return spread(tabs, [*self._facts, Span(" ")], width)
+        return tabs
 
 
 def _pane_words() -> dict[str, str]:
