@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 from triptych.models.base import ChatModel, ModelError
 from triptych.models.keys import OPENAI_URL, host_of, key_for
-from triptych.models.offline import OfflineModel
-from triptych.models.openai import OpenAIModel
 from triptych.reasons import TriptychError
 
 DEFAULT_POLICY = "lesson"
@@ -91,13 +89,17 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], config_pat
     return Settings(**values, sources=sources)
 
 
-def chosen_model(settings: Settings, environment: Mapping[str, str]) -> ChatModel:
-    """The model that a session talks to: the named one, or the offline model.
+def chosen_model(settings: Settings, environment: Mapping[str, str], *, pace: float = 0.0) -> ChatModel:
+    """The model that a session talks to: the named one, or the offline model, which streams at `pace`.
 
     Raises SettingsError when the base URL is none, ModelError when the key is none.
     """
     if settings.offline or not settings.model:
-        return OfflineModel(window=settings.window) if settings.window else OfflineModel()
+        from triptych.models.offline import OfflineModel
+
+        return OfflineModel(pace=pace) if settings.window is None else OfflineModel(settings.window, pace)
+    from triptych.models.openai import OpenAIModel
+
     source = settings.source("base_url")
     try:
         host_of(settings.base_url or OPENAI_URL)

@@ -1,4 +1,4 @@
-"""Every reason the core can give has a sentence, and no sentence speaks of a value that is not given."""
+"""Every reason that the source names has a sentence, and no sentence speaks of a value that is not given."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import triptych
+import triptych_tui
+from triptych import checks
 from triptych.layers.parameters import ParameterError
 from triptych.models.base import ModelError
 from triptych.reasons import Reason, TriptychError
-from triptych_tui.wording import SENTENCES, placeholders, say, variables_line
+from triptych_tui.wording import FAULTS, PROBLEMS, SENTENCES, placeholders, say, variables_line
 
-CORE = Path(triptych.__file__).parent
-AN_ID = re.compile(r"[a-z_]+\.[a-z_]+")
+PACKAGES = (Path(triptych.__file__).parent, Path(triptych_tui.__file__).parent)
+AN_ID = re.compile(r"[a-z_]+(\.[a-z_]+)?")
 
 
 @dataclass(frozen=True)
 class Site:
-    """One place in the core that makes a reason; `values` is None where only running it could tell."""
+    """One place that makes a reason; `values` is None where only running it could tell."""
 
     place: str
     id: str
@@ -30,7 +33,8 @@ class Site:
 
 
 def modules() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(CORE.rglob("*.py"))}
+    paths = [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]
+    return {path: ast.parse(path.read_text("utf-8")) for path in paths}
 
 
 def error_names(trees: list[ast.Module]) -> set[str]:
@@ -57,7 +61,7 @@ def sites() -> Iterator[Site]:
             for call in own_calls(scope):
                 name = call.func.id if isinstance(call.func, ast.Name) else ""
                 if call.args and (name == "Reason" or name in errors):
-                    place = f"{path.relative_to(CORE)}:{call.lineno}"
+                    place = f"{path.parent.name}/{path.name}:{call.lineno}"
                     ids = list(ids_in(call.args[0], scope, tree))
                     assert ids, f"{place}: which reason this is cannot be told"
                     values = dict_keys(call, scope) if name == "Reason" else keyword_names(call)
@@ -98,15 +102,25 @@ def ids_in(node: ast.expr, scope: ast.AST, tree: ast.Module) -> Iterator[str]:
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Name):
-        value = assigned(node.id, scope, node.lineno) or assigned(node.id, tree, node.lineno)
-        if value is not None:
+        if value := assigned(node.id, scope, node.lineno) or assigned(node.id, tree, node.lineno):
             yield from ids_in(value, scope, tree)
+        elif isinstance(scope, ast.FunctionDef):
+            for argument in arguments_for(node.id, scope, tree):
+                yield from ids_in(argument, scope, tree)
         return
     choices = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
     for choice in choices:
         for part in ast.walk(choice):
             if isinstance(part, ast.Constant) and isinstance(part.value, str) and AN_ID.fullmatch(part.value):
                 yield part.value
+
+
+def arguments_for(parameter: str, function: ast.FunctionDef, tree: ast.Module) -> Iterator[ast.expr]:
+    """What the calls of a function in its module give for a parameter by position."""
+    names = [argument.arg for argument in function.args.args if argument.arg != "self"]
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == function.name:
+            yield call.args[names.index(parameter)]
 
 
 def keyword_names(call: ast.Call) -> frozenset[str] | None:
@@ -232,3 +246,23 @@ def test_an_id_nobody_knows_is_still_said() -> None:
 def test_numbers_out_of_range_say_which_and_how_far() -> None:
     sentence = say(ParameterError("parameter.too_small", name="limit", value=-1, least=0).reason)
     assert sentence.startswith("limit is -1, but must be at least 0")
+
+
+def test_everything_that_checks_find_has_words() -> None:
+    assert set(PROBLEMS) == set(get_args(checks.Kind))
+
+
+def test_everything_that_readers_note_has_words() -> None:
+    """Notes are made by a few calls, all with the word itself."""
+    noted = {
+        constant.value
+        for path, tree in modules().items()
+        if path.parent.name == "formats"
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "attr", getattr(call.func, "id", "")) in ("_Bad", "_note", "Unreadable", "FormatError")
+        for argument in [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "why")]
+        for constant in ast.walk(argument)
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str) and "." not in constant.value
+    }
+    assert {"invalid_json", "cut_off", "no_role"} <= noted <= set(FAULTS)

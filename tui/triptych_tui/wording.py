@@ -41,7 +41,19 @@ def say(reason: Reason) -> str:
     else:
         template = _(sentence)
     values = {name: _shown(value) for name, value in reason.values.items()}
+    if values.get("why") in FAULTS:
+        values["why"] = fault_in_words(values["why"])
     return _OPTIONAL_PART.sub(lambda part: _part(part[1], values), template).format_map(values)
+
+
+def fault_in_words(fault: str) -> str:
+    """Why a part of a file could not be read."""
+    return _(FAULTS[fault]) if fault in FAULTS else _shown(fault)
+
+
+def problem_in_words(kind: str) -> str:
+    """What is wrong with a list."""
+    return _(PROBLEMS[kind])
 
 
 def variables_line(reason: Reason) -> str:
@@ -193,6 +205,7 @@ _TURN: Mapping[str, str | _Counted] = {
     "turn.too_many_rounds": N_(
         "The turn was stopped after {rounds} rounds of tool calls. Everything is kept; ask it to go on."
     ),
+    "turn.broken": N_("A fault of the program ({error}) ended the turn. What had come is kept; ask again."),
     "edit.place_gone": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
     "edit.entries_changed": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
 }
@@ -246,6 +259,7 @@ _MODELS: Mapping[str, str | _Counted] = {
 _SETTINGS: Mapping[str, str | _Counted] = {
     "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
     "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
+    "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger."),
     "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
     "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),
     "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
@@ -260,6 +274,7 @@ _SETTINGS: Mapping[str, str | _Counted] = {
     "policy.wrong_type": N_("The policy “{policy}” has a value of the wrong kind at “{key}”."),
     "policy.missing_key": N_("The policy “{policy}” lacks the key “{key}”."),
     "policy.unknown_stage": N_("The policy “{policy}” names a stage “{stage}” that is not known."),
+    "policy.misplaced_stage": N_("The policy “{policy}” has the stage “{stage}” where it would never run."),
     "policy.stages": N_("The policy “{policy}” must have these stages in this order: {expected}."),
     "policy.estimator": N_("The policy “{policy}” names an estimator “{estimator}” that is not known."),
     "workspace.missing": N_("There is no folder {path} to be the workspace; give another with --workspace."),
@@ -267,4 +282,75 @@ _SETTINGS: Mapping[str, str | _Counted] = {
     "workspace.unreadable": N_("The workspace {path} cannot be listed: {error}. Give another with --workspace."),
 }
 
-SENTENCES: Mapping[str, str | _Counted] = {**_LAYERS, **_TURN, **_MODELS, **_SETTINGS}
+_FILES: Mapping[str, str | _Counted] = {
+    "format.empty": N_("The file is empty. It was not changed; name a file with messages in it."),
+    "format.no_messages": N_("line {line}: {why}. There are no messages in the file; it was not changed."),
+    "file.missing": N_("There is no file {path}; check its name, or create it with --new."),
+    "file.unreadable": N_("{path} cannot be read: {error}. It was not changed; mend that or name another file."),
+    "file.is_folder": N_("{path} is a folder; name a file in it."),
+    "file.not_regular": N_("{path} is no regular file, so it cannot be a session; name another file."),
+    "file.not_writable": N_("{path} cannot be written: {error}. It is as it was; make room or choose another place."),
+    "file.exists": N_("{path} is there already and was not changed; open it without --new, or name another file."),
+    "file.changed_outside": N_(
+        "{path} was changed by another program and is not overwritten. "
+        "The session goes on unsaved; open the file again."
+    ),
+    "file.not_ours": N_(
+        "{path} is another program's, damaged, or without a system message ({format}). It was not changed; use -o OUT."
+    ),
+    "open.foreign": N_("This file is another program's or has no system message ({format}), so it is only read."),
+    "open.damaged": _Counted(
+        "places",
+        N_("{places} place could not be read as it stands, so the file is only read; `triptych check` tells."),
+        N_("{places} places could not be read as they stand, so the file is only read; `triptych check` tells."),
+    ),
+    "open.unsaved": N_("{path} cannot be used: {error}. It was not changed; this session is not saved."),
+    "open.moved_aside": N_(
+        "Your session file was damaged. It is kept, byte for byte, as {path}; what could be read of it goes on here."
+    ),
+}
+
+_WORKBENCH: Mapping[str, str | _Counted] = {
+    "busy": N_("Something is still running; Esc cancels it."),
+    "undo.nothing": N_("There is nothing to undo."),
+    "redo.nothing": N_("There is nothing to redo."),
+}
+
+SENTENCES: Mapping[str, str | _Counted] = {
+    **_LAYERS,
+    **_TURN,
+    **_MODELS,
+    **_SETTINGS,
+    **_FILES,
+    **_WORKBENCH,
+}
+
+FAULTS: Mapping[str, str] = {
+    "cut_off": N_("the file ends in the middle of it"),
+    "invalid_json": N_("this is not valid JSON"),
+    "too_deep": N_("this is nested too deeply"),
+    "number_too_long": N_("a number has too many digits"),
+    "duplicate_key": N_("a key stands twice; the last one counts"),
+    "not_a_number": N_("NaN or Infinity, which JSON does not have"),
+    "lone_surrogate": N_("half a character, replaced by U+FFFD"),
+    "invalid_encoding": N_("bytes that are no text, replaced by U+FFFD"),
+    "nul_bytes": N_("NUL bytes, passed over"),
+    "given_up": N_("too many faults; the rest was not read"),
+    "no_role": N_("an object without a role"),
+    "not_an_object": N_("this is no object"),
+    "not_a_conversation": N_("this is no conversation"),
+    "another_conversation": N_("another conversation; only the first is read"),
+}
+"""What readers say of what they could not read."""
+
+PROBLEMS: Mapping[str, str] = {
+    "orphan_result": N_("this tool result answers no call"),
+    "unanswered_call": N_("this call has no result"),
+    "empty_assistant": N_("an assistant message without text or calls"),
+    "duplicate_call_id": N_("an earlier call has the same id"),
+    "invalid_arguments": N_("the arguments are no JSON object"),
+    "no_system": N_("there is no system message"),
+    "system_not_first": N_("a system message that does not come first"),
+    "replaced_characters": N_("characters replaced by U+FFFD"),
+}
+"""What `checks` finds."""

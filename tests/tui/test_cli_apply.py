@@ -1,0 +1,203 @@
+"""`triptych apply`: what each layer answers, and what is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support_command_line import MESSAGES, CommandLine, answer_of, fault_of, saved, turn
+from tests.support_openai_server import OpenAIServer, answer, error
+
+from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
+from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
+from triptych.lesson_api import cut_tool_result, rebuild
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path)
+
+
+class TestApply:
+    def test_truncate(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "truncate", cli.file, "--limit", 80, "--json"))
+        assert (told["layer"], told["flavour"], told["applied"], told["model_calls"]) == ("truncate", "lesson", True, 0)
+        results = [message["content"] for message in told["messages"] if message["role"] == "tool"]
+        assert results == [cut_tool_result(str(number) * 200, 80) for number in (1, 2, 3, 4)]
+        assert told["kept_prefix"]["messages"] == 3
+        assert [edit["index"] for edit in told["edits"]] == [3, 7, 11, 15]
+        assert told["after"]["tokens"] < told["before"]["tokens"]
+        assert told["reason"]["id"] == "truncate.cut_many"
+        assert told["reason"]["text"].startswith("4 tool results > 80 characters")
+        assert told["written"] is None
+
+    def test_truncate_tells_the_lessons_variables(self, cli: CommandLine, tmp_path: Path) -> None:
+        path = tmp_path / "one.json"
+        path.write_text(saved([MESSAGES[0], *turn(1)]), "utf-8")
+        told = answer_of(cli.run("apply", "truncate", path, "--limit", 80, "--json"))
+        assert told["reason"]["variables"] == {"len(text)": 200, "limit": 80, "start_count": 40}
+        assert "len(text)=200 limit=80 start_count=40" in cli.run("apply", "truncate", path, "--limit", 80).stdout
+
+    def test_a_head_share(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "truncate", cli.file, "--limit", 10, "--head-share", "0.2", "--json"))
+        assert told["messages"][3]["content"].startswith("11\n")
+
+    def test_clear(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 1, "--json"))
+        results = [message["content"] for message in told["messages"] if message["role"] == "tool"]
+        assert results == [RECOMMENDED_PLACEHOLDER] * 3 + ["4" * 200]
+        edit = told["edits"][0]
+        assert (edit["index"], edit["removed"], edit["inserted"], edit["mark"]) == (3, 1, 1, "cleared")
+        assert edit["reason"] == told["reason"]
+        assert set(told["reason"]) == {"id", "values", "variables", "text"}
+
+    def test_clear_with_a_placeholder_and_without_a_tool(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 0, "--placeholder", "gone", "--json"))
+        assert [message["content"] for message in told["messages"] if message["role"] == "tool"] == ["gone"] * 4
+        told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 0, "--exclude-tool", "read_file", "--json"))
+        assert told["applied"] is False
+
+    def test_nothing_to_do_says_why(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 4, "--json"))
+        assert told["applied"] is False
+        assert told["edits"] == []
+        assert told["messages"] == MESSAGES
+        assert told["kept_prefix"] == told["before"] == told["after"]
+        assert told["reason"]["text"] == "4 tool results, keep 4: nothing old to clear"
+        assert "nothing was written" in cli.run("apply", "clear", cli.file, "--keep", 4).stdout
+
+    def test_prune(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "prune", cli.file, "--keep-turns", 1, "--max-characters", 150, "--json"))
+        assert [edit["mark"] for edit in told["edits"]] == ["pruned"] * 3
+        assert told["messages"][15] == MESSAGES[15]
+
+    def test_summarize_with_a_given_text_asks_no_model(self, cli: CommandLine) -> None:
+        told = answer_of(
+            cli.run("apply", "summarize", cli.file, "--keep-turns", 2, "--summary", "Two files.", "--json")
+        )
+        assert told["model_calls"] == 0
+        assert told["messages"] == rebuild(MESSAGES, 2, "Two files.")
+        assert told["edits"] == [{"index": 1, "removed": 8, "inserted": 2, "mark": "summary", "reason": told["reason"]}]
+
+    def test_summarize_by_the_offline_model(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "summarize", cli.file, "--keep-turns", 2, "--json"))
+        assert (told["model_calls"], told["applied"]) == (1, True)
+        assert told["messages"][1]["content"].startswith(SUMMARY_PREFIX)
+        assert told["messages"][2]["content"] == ACKNOWLEDGEMENT
+
+    def test_a_blank_summary_changes_nothing(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "summarize", cli.file, "--summary", "  ", "--json"))
+        assert (told["applied"], told["reason"]["id"]) == (False, "summarize.blank")
+
+    async def test_summarize_by_an_endpoint(self, cli: CommandLine) -> None:
+        async with OpenAIServer([answer("They read files.")]) as server:
+            cli.environment |= {"OPENAI_BASE_URL": server.base_url, "TRIPTYCH_MODEL": "test"}
+            cli.environment["OPENAI_API_KEY"] = "sk-canary"
+            done = await cli.beside("apply", "summarize", cli.file, "--focus", "names", "--json")
+            request = await server.request()
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert json.loads(done.stdout)["messages"][1]["content"] == SUMMARY_PREFIX + "They read files."
+        assert request.body["model"] == "test"
+        assert "names" in request.messages[0]["content"]
+        assert request.headers["authorization"] == "Bearer sk-canary"
+
+    async def test_an_endpoint_that_refuses_is_exit_code_4(self, cli: CommandLine) -> None:
+        before = cli.file.read_bytes()
+        async with OpenAIServer([error(401, "bad key sk-canary")]) as server:
+            cli.environment["OPENAI_API_KEY"] = "sk-canary"
+            endpoint = ("--model", "test", "--base-url", server.base_url)
+            said = fault_of(await cli.beside("apply", "summarize", cli.file, "--in-place", *endpoint), 4)
+        assert "sk-canary" not in said
+        assert cli.file.read_bytes() == before
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ("truncate", "--limit", "-1"),
+            ("truncate", "--head-share", "2"),
+            ("truncate", "--head-share", "nan"),
+            ("truncate", "--unit", "lines"),
+            ("clear", "--keep", "-1"),
+            ("prune", "--keep-turns", "0"),
+            ("prune", "--max-lines", "-1"),
+            ("prune", "--max-characters", "-1"),
+            ("summarize", "--keep-turns", "0"),
+            ("clear", "--flavour", "robust"),
+            ("clear", "--nothing"),
+        ],
+    )
+    def test_parameters_that_cannot_be(self, args: tuple[str, ...], cli: CommandLine) -> None:
+        fault_of(cli.run("apply", args[0], cli.file, *args[1:]), 2)
+
+    def test_the_robust_flavour_says_that_it_is_not_built(self, cli: CommandLine) -> None:
+        assert "not built" in fault_of(cli.run("apply", "clear", cli.file, "--flavour", "robust"), 2)
+
+    def test_no_layer_named(self, cli: CommandLine) -> None:
+        fault_of(cli.run("apply"), 2)
+
+    def test_numbers_from_the_environment(self, cli: CommandLine) -> None:
+        cli.environment |= {"TRIPTYCH_KEEP": "3", "TRIPTYCH_PLACEHOLDER": "gone"}
+        assert len(answer_of(cli.run("apply", "clear", cli.file, "--json"))["edits"]) == 1
+        assert answer_of(cli.run("apply", "clear", cli.file, "--json"))["messages"][3]["content"] == "gone"
+
+
+class TestWriting:
+    def test_without_being_asked_nothing_is_written(self, cli: CommandLine) -> None:
+        before = cli.file.read_bytes()
+        assert cli.run("apply", "clear", cli.file).exit_code == 0
+        assert cli.file.read_bytes() == before
+        assert [path.name for path in cli.file.parent.iterdir()] == [cli.file.name]
+
+    def test_in_place_as_the_lesson_saves(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 1, "--in-place", "--json"))
+        assert cli.file.read_text("utf-8") == saved(told["messages"])
+        assert told["written"] == str(cli.file)
+
+    def test_in_place_with_nothing_to_do_leaves_the_file_alone(self, cli: CommandLine) -> None:
+        before = cli.file.stat()
+        assert answer_of(cli.run("apply", "clear", cli.file, "--keep", 4, "--in-place", "--json"))["written"] is None
+        assert (cli.file.stat().st_ino, cli.file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+    def test_out_is_written_and_overwritten(self, cli: CommandLine, tmp_path: Path) -> None:
+        before, out = cli.file.read_bytes(), tmp_path / "out.json"
+        for keep in (1, 4):
+            told = answer_of(cli.run("apply", "clear", cli.file, "--keep", keep, "-o", out, "--json"))
+            assert out.read_text("utf-8") == saved(told["messages"])
+        assert cli.file.read_bytes() == before
+
+    def test_a_list_that_is_not_ours_is_not_overwritten(self, cli: CommandLine, tmp_path: Path) -> None:
+        path = tmp_path / "theirs.json"
+        path.write_text(saved(MESSAGES[1:]), "utf-8")
+        before = path.read_bytes()
+        fault_of(cli.run("apply", "clear", path, "--in-place"), 2)
+        fault_of(cli.run("apply", "clear", path, "-o", path), 2)
+        assert path.read_bytes() == before
+        assert cli.run("apply", "clear", path, "-o", tmp_path / "ours.json").exit_code == 0
+
+    def test_a_damaged_list_is_not_overwritten(self, cli: CommandLine, tmp_path: Path) -> None:
+        path = tmp_path / "damaged.json"
+        path.write_text(saved(MESSAGES)[:-20], "utf-8")
+        before = path.read_bytes()
+        fault_of(cli.run("apply", "clear", path, "--keep", 0, "--in-place"), 2)
+        assert path.read_bytes() == before
+
+    def test_where_nothing_can_be_written(self, cli: CommandLine, tmp_path: Path) -> None:
+        assert "out.json" in fault_of(cli.run("apply", "clear", cli.file, "-o", cli.file / "out.json"), 3)
+        fault_of(cli.run("apply", "clear", cli.file, "-o", tmp_path), 3)
+
+    def test_out_and_in_place_exclude_each_other(self, cli: CommandLine, tmp_path: Path) -> None:
+        fault_of(cli.run("apply", "clear", cli.file, "--in-place", "-o", tmp_path / "out.json"), 2)
+
+    def test_standard_input_cannot_be_written_back(self, cli: CommandLine, tmp_path: Path) -> None:
+        fault_of(cli.run("apply", "clear", "-", "--in-place", stdin=saved(MESSAGES)), 2)
+        out = tmp_path / "out.json"
+        assert cli.run("apply", "clear", "-", "-o", out, stdin=saved(MESSAGES)).exit_code == 0
+        assert len(json.loads(out.read_bytes())) == 17
+
+    @pytest.mark.parametrize("command", [("check",), ("context",), ("apply", "clear")])
+    def test_files_that_cannot_be_read(self, command: tuple[str, ...], cli: CommandLine, tmp_path: Path) -> None:
+        fault_of(cli.run(*command, tmp_path / "none.json", "--json"), 3)
+        fault_of(cli.run(*command, tmp_path, "--json"), 3)
+        (tmp_path / "null.json").write_text("null")
+        assert "null.json" in fault_of(cli.run(*command, tmp_path / "null.json", "--json"), 3)

@@ -1,0 +1,3 @@
+from triptych_tui.cli import main
+
+main()
