@@ -11,8 +11,10 @@ from triptych_tui.i18n import _
 from triptych_tui.launch import OpenedSession
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Row, Span, spread
-from triptych_tui.untrusted import clean
+from triptych_tui.untrusted import clean, fit
 
+NAME_CELLS = 32
+"""Cells of a name that stands beside others."""
 SIZE_MARKS = {"measured": "", "adjusted": "≈", "estimated": "~"}
 
 
@@ -21,7 +23,8 @@ def model_spans(opened: OpenedSession) -> list[Span]:
     model = opened.model
     if model.offline:
         return [Span(" OFFLINE ", "strong", "b", "raised"), Span(" " + _("model"), "muted")]
-    return [Span(clean(model.name, newlines=False), "strong"), Span("  " + clean(opened.host, newlines=False), "muted")]
+    name, host = (fit(clean(text, newlines=False), NAME_CELLS) for text in (model.name, opened.host))
+    return [Span(name, "strong"), Span("  " + host, "muted")]
 
 
 def title_spans(opened: OpenedSession, *, running: bool, width: int) -> list[Span]:
@@ -31,7 +34,7 @@ def title_spans(opened: OpenedSession, *, running: bool, width: int) -> list[Spa
         Span("▎", "l2"),
         Span("▎", "l3"),
         Span(" triptych", "strong", "b"),
-        Span("   " + clean(opened.name, newlines=False), "text"),
+        Span("   " + fit(clean(opened.name, newlines=False), NAME_CELLS), "text"),
         Span("  " + clean(opened.session.policy.name, newlines=False), "muted"),
     ]
     right = model_spans(opened)
@@ -74,7 +77,7 @@ def chat_facts(*, following: bool, empty: bool) -> list[Span]:
 def file_facts(opened: OpenedSession) -> list[Span]:
     """The file's name, size, time and whether the list at the head is in it."""
     disk, session = opened.on_disk(), opened.session
-    spans = [Span(clean(opened.name, newlines=False), "text")]
+    spans = [Span(fit(clean(opened.name, newlines=False), NAME_CELLS), "text")]
     if disk is not None:
         spans += [Span("  " + size_of(disk.size), "muted"), Span(f"  {disk.modified:%H:%M} UTC", "muted")]
     if session.store is None:

@@ -1,0 +1,131 @@
+"""What a tool, a file or a server says never reaches the terminal as anything but text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support_openai_server import serve
+from tests.support_terminal import Terminal
+from tests.support_workbench import SYSTEM, workbench
+
+CLIPBOARD = "\x1b]52;c;aG9zdGlsZTQ0MTc=\x07"
+CLEAR_AND_JUMP = "\x1b[2J\x1b[13;37H"
+MARKUP = "[@click=app.quit]x[/] [/etc/passwd] [x for x in y]"
+HOSTILE = (
+    f"begin {CLIPBOARD}{CLEAR_AND_JUMP}{MARKUP} bidi\u202e\u2066 nul\x00 c1\x9b31m osc8\x1b]8;;http://evil.test\x1b\\"
+    " zero\u200b\u2060 tag\U000e0041 title\x1b]0;owned4417\x07 end"
+)
+FORBIDDEN = (
+    b"\x1b]52;c;aG9z",
+    b"\x1b[13;37H",
+    b"\x1b]8;;http://evil",
+    b"owned4417\x07",
+    b"\x00",
+    "\x9b".encode(),
+    "\u202e".encode(),
+    "\u2066".encode(),
+    "\u200b".encode(),
+    "\u2060".encode(),
+    "\U000e0041".encode(),
+)
+
+
+def assert_harmless(terminal: Terminal) -> None:
+    raw = terminal.raw
+    assert [bytes_ for bytes_ in FORBIDDEN if bytes_ in raw] == []
+
+
+def look_everywhere(terminal: Terminal) -> None:
+    """Walk through all panes and layer panels."""
+    for key in ("1", "2", "3"):
+        terminal.press("escape")
+        terminal.wait_for(lambda screen: "Esc dismiss" not in screen)
+        terminal.press(key, "home", "down", "end")
+    for key, title in (
+        ("f2", "Truncate tool results"),
+        ("f3", "Clear old tool results"),
+        ("f4", "Summarize old turns"),
+    ):
+        terminal.press(key)
+        terminal.wait_for(title)
+        terminal.press("end", "pageup", "home", "escape")
+        terminal.wait_for(lambda screen, title=title: title not in screen)
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(24, 80), (40, 120), (50, 200)])
+def test_a_hostile_tool_result_is_text_in_every_pane_and_panel(tmp_path: Path, rows: int, cols: int) -> None:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "evil.txt").write_text(HOSTILE.replace("\x00", "") + "\n" + HOSTILE.replace("\x00", ""), "utf-8")
+    script = [
+        {
+            "tool_calls": [
+                {"name": "read_file", "arguments": {"path": "evil.txt"}},
+                {"name": HOSTILE, "arguments": HOSTILE},
+            ]
+        },
+        {"text": HOSTILE},
+        {"text": HOSTILE},
+        {"text": HOSTILE},
+        {"text": HOSTILE},
+        {"summary": HOSTILE},
+        {"status": 400, "message": HOSTILE},
+    ]
+    with serve(script, tmp_path) as (base_url, _record):
+        arguments = ("--model", HOSTILE.replace("\x00", ""), "--base-url", base_url, "--workspace", folder)
+        with workbench(
+            tmp_path,
+            "--new",
+            tmp_path / "s.json",
+            "--system",
+            SYSTEM,
+            "--limit",
+            "60",
+            *arguments,
+            rows=rows,
+            cols=cols,
+        ) as terminal:
+            terminal.wait_for("triptych")
+            for number in range(4):
+                terminal.send(f"question {number}")
+                terminal.press("enter")
+                terminal.wait_for(lambda screen, n=number: "last turn" in screen and _asked(tmp_path / "s.json") > n)
+            terminal.send("refused please")
+            terminal.press("enter")
+            terminal.wait_for("Esc dismiss")
+            look_everywhere(terminal)
+            assert_harmless(terminal)
+            terminal.send("\x11")
+            assert terminal.wait() == 0
+            assert_harmless(terminal)
+    assert "\x1b]52;c;" in json.loads((tmp_path / "s.json").read_bytes())[-1]["content"], "the session keeps the bytes"
+
+
+def test_a_hostile_session_file_is_text_in_every_pane(tmp_path: Path) -> None:
+    messages = [
+        {"role": "system", "content": HOSTILE},
+        {"role": "user", "content": HOSTILE},
+        {"role": "assistant", "content": HOSTILE, "tool_calls": [_call(HOSTILE)]},
+        {"role": "tool", "tool_call_id": HOSTILE, "content": HOSTILE * 3},
+        {"role": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE},
+        {"role": "user", "content": [{"type": "text", "text": HOSTILE}, {"type": HOSTILE}]},
+    ]
+    file = tmp_path / "evil\x1b]0;owned4417\x07.json"
+    file.write_text(json.dumps(messages, indent=2, ensure_ascii=False), "utf-8")
+    with workbench(tmp_path, file) as terminal:
+        terminal.wait_for("begin")
+        look_everywhere(terminal)
+        assert_harmless(terminal)
+
+
+def _call(text: str) -> dict[str, object]:
+    return {"id": text, "type": "function", "function": {"name": text, "arguments": text}}
+
+
+def _asked(file: Path) -> int:
+    saved = json.loads(file.read_bytes()) if file.exists() else []
+    return sum(message["role"] == "user" and "question" in message["content"] for message in saved) + (
+        2 if any("摘要" in str(message["content"])[:12] for message in saved) else 0
+    )
