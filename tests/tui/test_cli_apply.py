@@ -67,6 +67,12 @@ class TestApply:
         assert told["reason"]["text"] == "4 tool results, keep 4: nothing old to clear"
         assert "nothing was written" in cli.run("apply", "clear", cli.file, "--keep", 4).stdout
 
+    def test_numbers_that_json_does_not_have_are_null(self, cli: CommandLine) -> None:
+        cli.file.write_text('[{"role": "system", "content": "s", "weight": NaN, "more": [-Infinity, 1.5]}]')
+        out = cli.run("apply", "clear", cli.file, "--json").stdout
+        message = json.loads(out, parse_constant=pytest.fail)["messages"][0]
+        assert message == {"role": "system", "content": "s", "weight": None, "more": [None, 1.5]}
+
     def test_prune(self, cli: CommandLine) -> None:
         told = answer_of(cli.run("apply", "prune", cli.file, "--keep-turns", 1, "--max-characters", 150, "--json"))
         assert [edit["mark"] for edit in told["edits"]] == ["pruned"] * 3

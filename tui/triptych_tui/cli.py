@@ -68,6 +68,8 @@ class Triptych(click.Group):
             return _complain(_EXIT_CODES.get(about, FILE), say(error.reason))
         except BrokenPipeError:
             return BROKEN_PIPE
+        except OSError as error:
+            return _complain(FILE, _system_fault(error))
         except (KeyboardInterrupt, click.Abort):
             return _complain(CANCELLED, _("cancelled"))
         except Exception as error:
@@ -175,11 +177,17 @@ def _flushed(exit_code: int) -> int:
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError:
-        exit_code = BROKEN_PIPE
-    if exit_code == BROKEN_PIPE:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter tries again, and complains
+        if isinstance(error, BrokenPipeError):
+            return BROKEN_PIPE
+        return exit_code or _complain(FILE, _system_fault(error))
     return exit_code
+
+
+def _system_fault(error: OSError) -> str:
+    place = error.filename or _("standard output")
+    return _("{place}: {error}").format(place=place, error=error.strerror or type(error).__name__)
 
 
 def _translate_help(command: click.Command) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -98,7 +99,11 @@ def shown(text: object) -> str:
 
 def print_json(answer: Mapping[str, Any]) -> None:
     """One object with a version. What a terminal might obey, or hide, is escaped; it reads back the same."""
-    text = json.dumps({"version": 1, **answer}, ensure_ascii=False, indent=2)
+    answer = {"version": 1, **answer}
+    try:
+        text = json.dumps(answer, ensure_ascii=False, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(plain(answer), ensure_ascii=False, indent=2)
     click.echo(_UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text).encode("utf-8"))
 
 
@@ -138,7 +143,7 @@ def reason_json(reason: Reason) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value in JSON's own kinds."""
+    """A value in JSON's own kinds; NaN and Infinity, which JSON does not have, become null."""
     if isinstance(value, Reason):
         return reason_json(value)
     if isinstance(value, Mapping):
@@ -147,4 +152,6 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -94,7 +95,7 @@ class _Content:
 
 
 def open_session(
-    launch: Launch, environment: Mapping[str, str], before_writing: Callable[[], None] = lambda: None
+    launch: Launch, environment: Mapping[str, str] = os.environ, before_writing: Callable[[], None] = lambda: None
 ) -> OpenedSession:
     """Check everything that can be wrong, then open the session. Raises TriptychError.
 
