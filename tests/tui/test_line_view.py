@@ -156,6 +156,14 @@ async def test_moving_scrolls_no_more_than_needed() -> None:
         assert view.shown()[0] == "▌1.0"
 
 
+async def test_a_key_brings_a_cursor_back_that_was_scrolled_away_from() -> None:
+    view = Held([1] * 50)
+    async with Lists(view).run_test(size=(40, 5)) as pilot:
+        view.scroll_to(y=20)
+        await keys(pilot, "up")
+        assert view.shown()[0] == "▌0.0"
+
+
 async def test_a_list_that_follows_begins_at_its_end() -> None:
     view = Numbered([2] * 30)
     async with Lists(view).run_test(size=(40, 6)):

@@ -189,12 +189,12 @@ class LineView(BlockScroll):
 
     def _go(self, index: int) -> None:
         before = self._cursor
-        if not self._select(index):
-            return
+        moved = self._select(index)
         if self._cursor < before:
             self._follow(False)
         self.scroll_to_block(self._cursor)
-        self.post_message(self.CursorMoved(self, self._cursor))
+        if moved:
+            self.post_message(self.CursorMoved(self, self._cursor))
 
     def _hidden_lines(self) -> tuple[int, int]:
         """How many lines of the cursor's block are above and below the view, where it is in view but does not fit."""
