@@ -150,6 +150,25 @@ class Terminal:
             self._changed.wait_for(lambda: what in self._raw or self._ended, timeout)
             assert what in self._raw, f"not sent within {timeout} s: {what!r}"
 
+    @property
+    def received(self) -> int:
+        """How many bytes the program has sent."""
+        return len(self._raw)
+
+    def wait_for_frame(self, after: int, timeout: float = 20) -> None:
+        """Wait until more than `after` bytes have come and a frame is complete."""
+        with self._changed:
+            done = self._changed.wait_for(
+                lambda: self._ended or (len(self._raw) > after and not self._in_frame()), timeout
+            )
+        assert done, f"no output within {timeout} s"
+
+    def settle(self, quiet: float = 0.3, timeout: float = 20) -> None:
+        """Wait until nothing has come for `quiet` seconds."""
+        with self._changed:
+            while self._changed.wait(quiet) and timeout > 0:
+                timeout -= quiet
+
     def resize(self, rows: int, cols: int) -> None:
         with self._changed:
             self._screen.resize(rows, cols)

@@ -10,9 +10,10 @@ from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _
 from triptych_tui.launch import OpenedSession
 from triptych_tui.sheet import Sheet
-from triptych_tui.spans import Row, Span, spread
-from triptych_tui.untrusted import clean, fit
+from triptych_tui.spans import Row, Span, cut_spans, spread
+from triptych_tui.untrusted import clean, fit, wrap
 
+WELCOME_INDENT = 7
 NAME_CELLS = 32
 """Cells of a name that stands beside others."""
 SIZE_MARKS = {"measured": "", "adjusted": "≈", "estimated": "~"}
@@ -128,35 +129,28 @@ def key_spans(run: HandRun | None, *, running: bool, in_prompt: bool) -> list[Sp
     return spans
 
 
-def welcome_rows(opened: OpenedSession, files: Sequence[str]) -> list[Row]:
-    """What an empty chat says: what this is, and questions that work on the files at hand."""
-    lead = Span(" " * 7)
-    rows = [
-        Row(),
-        Row([lead, Span("triptych", "strong", "b")]),
-        Row([lead, Span(_("See what an agent's memory really holds:"), "text")]),
-        Row([lead, Span(_("three panes, three layers."), "text")]),
-        Row(),
-        Row(
-            [
-                lead,
-                Span("L1 " + _("truncate"), "l1", "b"),
-                Span("  "),
-                Span("L2 " + _("clear"), "l2", "b"),
-                Span("  "),
-                Span("L3 " + _("summarize"), "l3", "b"),
-            ]
-        ),
-        Row(),
-    ]
-    if files:
-        rows.append(Row([lead, Span(_("Ask for example"), "muted")]))
-        rows += [Row([lead, Span("  " + question, "text")]) for question in _questions(files)]
+def welcome_rows(opened: OpenedSession, width: int) -> list[Row]:
+    """What an empty chat says in `width` cells: what this is, and questions that work on the files at hand."""
+    rows = [Row(), *_paragraph("triptych", width, "strong", "b")]
+    rows += _paragraph(_("See what an agent's memory really holds: three panes, three layers."), width)
+    layers = (("L1", _("truncate"), "l1"), ("L2", _("clear"), "l2"), ("L3", _("summarize"), "l3"))
+    names = [Span(f"{number} {word}  ", ink, "b") for number, word, ink in layers]
+    rows += [Row(), Row(cut_spans([Span(" " * WELCOME_INDENT), *names], width)), Row()]
+    if opened.files:
+        rows += _paragraph(_("Ask for example"), width, "muted")
+        for question in _questions(opened.files):
+            rows += _paragraph(question, width, "text", indent=WELCOME_INDENT + 2)
         rows.append(Row())
     if opened.model.offline:
-        rows.append(Row([lead, Span(_("No key and no network needed."), "muted")]))
-        rows.append(Row([lead, Span(_("Nothing leaves this machine."), "muted")]))
+        rows += _paragraph(_("No key and no network needed. Nothing leaves this machine."), width, "muted")
     return rows
+
+
+def _paragraph(
+    text: str, width: int, ink: str = "text", attributes: str = "", indent: int = WELCOME_INDENT
+) -> list[Row]:
+    lines = wrap(text, max(width - indent - 1, 2))
+    return [Row([Span(" " * indent), Span(line, ink, attributes)]) for line in lines]
 
 
 def _questions(files: Sequence[str]) -> list[str]:

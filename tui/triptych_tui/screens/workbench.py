@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import ClassVar, Literal
 
 from textual import on
@@ -112,7 +113,7 @@ class Workbench(Screen[int]):
         with Horizontal(id="body"):
             with Vertical(id="chat-box", classes="pane"):
                 yield PaneHeader(1, _("Chat"), id="chat-header")
-                yield ChatPane(self._sheet, welcome_rows(self._opened, self._opened.files), id="chat")
+                yield ChatPane(self._sheet, partial(welcome_rows, self._opened), id="chat")
             yield Column(id="column-chat", classes="column")
             with Vertical(id="right"):
                 with Vertical(id="messages-box", classes="pane"):

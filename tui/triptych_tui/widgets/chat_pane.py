@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
 from triptych.messages import text_of, tool_calls
 from triptych_tui.chat_lines import ChatLines
@@ -16,7 +16,7 @@ from triptych_tui.widgets.line_view import Line, LineView, Look
 class ChatPane(LineView):
     """One block an entry that is spoken, and one for the answer that streams. `welcome` fills an empty chat."""
 
-    def __init__(self, sheet: Sheet, welcome: Sequence[Row], *, id: str) -> None:
+    def __init__(self, sheet: Sheet, welcome: Callable[[int], Sequence[Row]], *, id: str) -> None:
         super().__init__(id=id)
         self._sheet = sheet
         self._welcome = welcome
@@ -76,7 +76,7 @@ class ChatPane(LineView):
         return [line_of(row, tokens) for row in rows]
 
     def render_empty(self, width: int) -> Sequence[Line]:
-        return [line_of(row, tokens_of(self)) for row in self._welcome]
+        return [line_of(row, tokens_of(self)) for row in self._welcome(width)]
 
     def block_key(self, index: int) -> Hashable:
         if index >= len(self._spoken):

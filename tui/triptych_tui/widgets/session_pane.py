@@ -10,6 +10,7 @@ from triptych_tui.json_lines import json_spans
 from triptych_tui.paint import line_of
 from triptych_tui.spans import Row, Span, cut_spans
 from triptych_tui.themes import tokens_of
+from triptych_tui.untrusted import wrap
 from triptych_tui.widgets.line_view import Line, LineView, Look
 
 
@@ -73,8 +74,9 @@ class SessionPane(LineView):
             yield "]", True
 
     def render_empty(self, width: int) -> Sequence[Line]:
-        words = _("No file yet: it is written when the first turn is over.")
-        return [line_of(Row(), tokens_of(self)), line_of(Row([Span(" " * 7), Span(words, "muted")]), tokens_of(self))]
+        lines = wrap(_("No file yet: it is written when the first turn is over."), max(width - 8, 2))
+        rows = [Row(), *(Row([Span(" " * 7), Span(line, "muted")]) for line in lines)]
+        return [line_of(row, tokens_of(self)) for row in rows]
 
     def block_key(self, index: int) -> Hashable:
         return (index, self._heights.top(index), self._chunks[index], index == len(self._chunks) - 1)
