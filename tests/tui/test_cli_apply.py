@@ -84,6 +84,7 @@ class TestApply:
         )
         assert told["model_calls"] == 0
         assert told["messages"] == rebuild(MESSAGES, 2, "Two files.")
+        assert told["reason"]["variables"] == {"user_idx": [1, 5, 9, 13], "cut": 9}
         assert told["edits"] == [{"index": 1, "removed": 8, "inserted": 2, "mark": "summary", "reason": told["reason"]}]
 
     def test_summarize_by_the_offline_model(self, cli: CommandLine) -> None:

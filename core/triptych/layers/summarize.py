@@ -94,7 +94,7 @@ class SummaryPlan:
         tokens, total = self.counter.tokens, self.counter.total
         values = {"replaced": len(old), "old_tokens": tokens(total(old)), "new_tokens": tokens(total(inserted))}
         larger = values["new_tokens"] > values["old_tokens"]
-        reason = Reason("summarize.done_larger" if larger else "summarize.done", values)
+        reason = Reason("summarize.done_larger" if larger else "summarize.done", values, self.reason.variables)
         edit = Edit(1, self.entries[0].id, old, inserted)
         return make_plan("summarize", self.entries, (edit,), reason, self.counter)
 
