@@ -82,7 +82,13 @@ def on_a_file(command: Command) -> Command:
     """The argument and options that all layers share, gathered in a `Job`."""
 
     @click.argument("file", metavar="FILE")
-    @option("--flavour", type=click.Choice(["lesson", "robust"]), default="lesson", metavar="F", help=N_("Whose rules: lesson."))
+    @option(
+        "--flavour",
+        type=click.Choice(["lesson", "robust"]),
+        default="lesson",
+        metavar="F",
+        help=N_("Whose rules: lesson."),
+    )
     @option("--output", "-o", type=click.Path(path_type=Path), metavar="OUT", help=N_("Write the list to OUT."))
     @option("--in-place", is_flag=True, help=N_("Write the list back to FILE."))
     @as_json
