@@ -113,7 +113,8 @@ class TokenCounter:
 
     def entry_tokens(self, entries: Sequence[Entry]) -> list[int]:
         """Whole tokens of each entry, adding up to the tokens of the list."""
-        return list(self.shares({index: self.weight(entry) for index, entry in enumerate(entries)}).values())
+        weights = [self.weight(entry) for entry in entries]
+        return _apportion(weights, self.tokens(sum(weights)))
 
     def shares(self, weights: Mapping[Key, int]) -> dict[Key, int]:
         """Whole tokens of each part, adding up to the tokens of the sum."""
@@ -122,14 +123,25 @@ class TokenCounter:
 
 def apportion(weights: Mapping[Key, int], total: int) -> dict[Key, int]:
     """Divide `total` into whole numbers in proportion to `weights` (largest remainder): they add up to `total`."""
-    whole = sum(weights.values())
+    return dict(zip(weights, _apportion(list(weights.values()), total), strict=True))
+
+
+def _apportion(weights: Sequence[int], total: int) -> list[int]:
+    whole = sum(weights)
     if whole == 0:
-        return dict.fromkeys(weights, 0)
-    shares = {key: weight * total // whole for key, weight in weights.items()}
-    missing = total - sum(shares.values())
-    by_remainder = sorted(weights, key=lambda key: weights[key] * total % whole, reverse=True)
-    for key in by_remainder[:missing]:
-        shares[key] += 1
+        return [0] * len(weights)
+    shares = [weight * total // whole for weight in weights]
+    missing = total - sum(shares)
+    if missing:
+        remainders = [weight * total % whole for weight in weights]
+        least = sorted(remainders, reverse=True)[missing - 1]
+        of_least = missing - sum(remainder > least for remainder in remainders)
+        for index, remainder in enumerate(remainders):
+            if remainder > least:
+                shares[index] += 1
+            elif remainder == least and of_least:
+                shares[index] += 1
+                of_least -= 1
     return shares
 
 

@@ -43,7 +43,7 @@ def context(file: str, policy: str | None, window: int | None, json_wanted: bool
     settings = settings_for(policy=policy, window=window)
     counter = TokenCounter(ESTIMATORS[preset(settings.policy).estimator])
     entries = guess_marks(read_session(file).messages)
-    tokens = counter.shares({index: counter.weight(entry) for index, entry in enumerate(entries)})
+    tokens = counter.entry_tokens(entries)
     marked = [(mark.name, tokens[index]) for index, entry in enumerate(entries) if (mark := entry.newest_mark)]
     answer = {
         "estimator": counter.estimator.name,

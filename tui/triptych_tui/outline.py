@@ -6,7 +6,6 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from triptych.edits import Edit
 from triptych.entries import Entry, Summary
 from triptych.messages import is_result, is_tool_response, tool_calls
 
@@ -42,14 +41,9 @@ class Outline:
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self._start_over(entries)
 
-    def update(self, entries: Sequence[Entry], edits: Sequence[Edit]) -> None:
-        """Follow `edits` that led to `entries`: replacements change nothing here, appends only add."""
-        if all(len(edit.removed) == len(edit.inserted) for edit in edits):
-            return
-        if len(edits) == 1 and not edits[0].removed and edits[0].index == self._length:
-            self._scan(entries)
-        else:
-            self._start_over(entries)
+    def extend(self, entries: Sequence[Entry]) -> None:
+        """Follow entries that were appended."""
+        self._scan(entries)
 
     def turn_at(self, index: int) -> int | None:
         """The number of the turn that this row starts, from 1."""

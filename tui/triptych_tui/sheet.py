@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary
@@ -11,6 +12,9 @@ from triptych.messages import role_of
 from triptych.session import Session
 from triptych.tokens import Measured
 from triptych_tui.outline import Outline
+
+Change = Literal["appended", "replaced", "rebuilt"]
+"""How a list became another: entries at its end, others in place of the same ones, or anything else."""
 
 
 class Sheet:
@@ -25,21 +29,20 @@ class Sheet:
         self.outline = Outline(self.entries)
         self._count_tokens()
 
-    def follow(self, event: Event) -> bool:
-        """Catch up with the session after an event; whether the list on screen changed."""
+    def follow(self, event: Event) -> Change | None:
+        """Catch up with the session after an event: how the list on screen changed, None if it did not."""
         if not isinstance(event, StepCommitted | HeadMoved | ViewMoved):
-            return False
-        entries = self.session.viewed
-        if entries is self.entries:
-            return False
-        edits: Sequence[Edit] = event.step.edits if isinstance(event, StepCommitted) else ()
-        self.entries = entries
-        if edits:
-            self.outline.update(entries, edits)
-        else:
-            self.outline = Outline(entries)
+            return None
+        before, self.entries = self.entries, self.session.viewed
+        if self.entries is before:
+            return None
+        change = _change(before, event.step.edits) if isinstance(event, StepCommitted) else "rebuilt"
+        if change == "appended":
+            self.outline.extend(self.entries)
+        elif change == "rebuilt":
+            self.outline = Outline(self.entries)
         self._count_tokens()
-        return True
+        return change
 
     def tokens_of(self, index: int) -> int:
         """Estimated tokens of a row; the rows add up to `total`."""
@@ -78,6 +81,14 @@ class Sheet:
         self._tokens = counter.entry_tokens(self.entries)
         self.total = counter.tokens(self._weight)
         self._index = None
+
+
+def _change(before: Sequence[Entry], edits: Sequence[Edit]) -> Change:
+    if all(len(edit.removed) == len(edit.inserted) for edit in edits):
+        return "replaced"
+    if len(edits) == 1 and not edits[0].removed and edits[0].index == len(before):
+        return "appended"
+    return "rebuilt"
 
 
 def role_letter(entry: Entry) -> str:

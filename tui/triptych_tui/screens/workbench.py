@@ -169,8 +169,8 @@ class Workbench(Screen[int]):
     @on(CoreEvent)
     def _on_core_event(self, message: CoreEvent) -> None:
         event = message.event
-        if self._sheet.follow(event):
-            self.query_one(ChatPane).follow_sheet()
+        if change := self._sheet.follow(event):
+            self.query_one(ChatPane).follow_sheet(change)
             self.query_one(MessagesPane).follow_sheet()
         if isinstance(event, StreamEnded):
             self._streamed = ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from triptych.messages import text_of, tool_calls
 from triptych_tui.chat_lines import ChatLines
 from triptych_tui.paint import line_of
-from triptych_tui.sheet import Sheet, is_spoken
+from triptych_tui.sheet import Change, Sheet, is_spoken
 from triptych_tui.spans import Row
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
@@ -21,12 +21,12 @@ class ChatPane(LineView):
         self._sheet = sheet
         self._welcome = welcome
         self._spoken: list[int] = []
+        self._seen = 0  # entries of the sheet that `_spoken` speaks of
         self._streaming: str | None = None
         self._is_summary = False
 
     def on_mount(self) -> None:
-        self._spoken = self._spoken_indices(0)
-        self.set_blocks(len(self._spoken))
+        self.follow_sheet("rebuilt")
 
     @property
     def selected(self) -> int | None:
@@ -40,17 +40,19 @@ class ChatPane(LineView):
         if block is not None:
             self.move_cursor(block)
 
-    def follow_sheet(self) -> None:
+    def follow_sheet(self, change: Change) -> None:
         """The sheet changed: keep the blocks that are the same, draw the others anew."""
-        spoken = self._spoken_indices(0)
+        if change == "rebuilt":
+            self._seen, self._spoken = 0, []
         known = len(self._spoken)
-        if spoken[:known] == self._spoken:
-            self._spoken = spoken
-            self.splice_blocks(known, 0, len(spoken) - known)
-            self.refresh_blocks()
+        entries = self._sheet.entries
+        self._spoken += [index for index in range(self._seen, len(entries)) if is_spoken(entries[index])]
+        self._seen = len(entries)
+        if change == "rebuilt":
+            self.set_blocks(len(self._spoken) + (self._streaming is not None))
         else:
-            self._spoken = spoken
-            self.set_blocks(len(spoken) + (self._streaming is not None))
+            self.splice_blocks(known, 0, len(self._spoken) - known)
+            self.refresh_blocks()
 
     def stream(self, text: str, *, summary: bool) -> None:
         """Show `text`, all of it so far, as what the model is saying."""
@@ -99,7 +101,3 @@ class ChatPane(LineView):
 
     def tied_blocks(self, index: int) -> Collection[int]:
         return ()
-
-    def _spoken_indices(self, start: int) -> list[int]:
-        entries = self._sheet.entries
-        return [index for index in range(start, len(entries)) if is_spoken(entries[index])]
