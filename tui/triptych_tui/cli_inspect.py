@@ -48,7 +48,7 @@ def context(file: str, policy: str | None, window: int | None, json_wanted: bool
     answer = {
         "estimator": counter.estimator.name,
         "window": settings.window,
-        "total": sum(tokens.values()),
+        "total": sum(tokens),
         "by_role": _summed([(role_of(entry.message), tokens[index]) for index, entry in enumerate(entries)]),
         "by_mark": _summed(marked),
         "entries": [_entry_json(index, entry, tokens[index]) for index, entry in enumerate(entries)],
