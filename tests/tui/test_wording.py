@@ -106,7 +106,8 @@ def ids_in(node: ast.expr, scope: ast.AST, tree: ast.Module) -> Iterator[str]:
             yield from ids_in(value, scope, tree)
         elif isinstance(scope, ast.FunctionDef):
             for argument in arguments_for(node.id, scope, tree):
-                yield from ids_in(argument, scope, tree)
+                if not isinstance(argument, ast.Name):  # one that is passed on is found where it begins
+                    yield from ids_in(argument, scope, tree)
         return
     choices = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [node]
     for choice in choices:

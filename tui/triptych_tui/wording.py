@@ -111,8 +111,8 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
     "clear.done": _Counted(
         "results",
-        N_("{results} tool result, keep {keep}: {cleared} cleared"),
-        N_("{results} tool results, keep {keep}: {cleared} cleared"),
+        N_("{results} tool result > keep {keep}, so clear {cleared}"),
+        N_("{results} tool results > keep {keep}, so clear {cleared}"),
     ),
     "clear.nothing_old": _Counted(
         "results",
@@ -156,13 +156,13 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
     "summarize.done": _Counted(
         "replaced",
-        N_("{replaced} old message became a summary: ~{old_tokens} → ~{new_tokens} tokens"),
-        N_("{replaced} old messages became a summary: ~{old_tokens} → ~{new_tokens} tokens"),
+        N_("{replaced} old message → 1 summary: ~{old_tokens} → ~{new_tokens} tokens"),
+        N_("{replaced} old messages → 1 summary: ~{old_tokens} → ~{new_tokens} tokens"),
     ),
     "summarize.done_larger": _Counted(
         "replaced",
-        N_("{replaced} old message became a summary that is larger than it: ~{old_tokens} → ~{new_tokens} tokens"),
-        N_("{replaced} old messages became a summary that is larger than they: ~{old_tokens} → ~{new_tokens} tokens"),
+        N_("{replaced} old message → 1 summary that is larger than it: ~{old_tokens} → ~{new_tokens} tokens"),
+        N_("{replaced} old messages → 1 summary that is larger than they: ~{old_tokens} → ~{new_tokens} tokens"),
     ),
     "summarize.blank": N_("the summary is blank, so all messages stay; try again or write one yourself"),
     "summarize.failed": N_("no summary could be made, so all messages stay. {why}"),

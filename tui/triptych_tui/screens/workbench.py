@@ -139,7 +139,7 @@ class Workbench(Screen[int]):
         self._refresh_facts()
         self.query_one(SessionPane).show(self._opened.on_disk())
         if self._opened.notice is not None:
-            self._say(self._opened.notice)
+            self._say(self._opened.notice, fault=self._opened.notice.id != "open.foreign")
 
     def on_unmount(self) -> None:
         self._unsubscribe()
