@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 
-from rich.traceback import Traceback
-
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.workbench import Workbench
 from triptych_tui.themes import ThemedApp
@@ -32,6 +30,8 @@ class TriptychApp(ThemedApp):
 
     def _fatal_error(self) -> None:
         """Textual's own shows local variables, which may hold a key."""
+        from rich.traceback import Traceback
+
         self.bell()
         self._exit_renderables.append(Traceback(show_locals=False, width=None, suppress=["textual", "asyncio"]))
         self._close_messages_no_wait()

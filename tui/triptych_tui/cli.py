@@ -6,15 +6,13 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from triptych.reasons import TriptychError
-from triptych_tui.cli_apply import apply
-from triptych_tui.cli_inspect import check, context
-from triptych_tui.cli_lists import policies, sessions
 from triptych_tui.cli_support import (
     BROKEN_PIPE,
     CANCELLED,
@@ -32,6 +30,15 @@ from triptych_tui.cli_support import (
 )
 from triptych_tui.i18n import N_, _, preferred_locale, set_language
 
+_COMMANDS = {
+    "apply": "triptych_tui.cli_apply",
+    "check": "triptych_tui.cli_inspect",
+    "context": "triptych_tui.cli_inspect",
+    "policies": "triptych_tui.cli_lists",
+    "sessions": "triptych_tui.cli_lists",
+}
+"""Where each command lives; a module is imported when its command is asked for, since `open` should start at once."""
+
 _EXIT_CODES = {"parameter": USAGE, "policy": USAGE, "settings": USAGE, "workspace": USAGE, "model": ENDPOINT}
 """By what a reason is about; all others are about files."""
 
@@ -39,8 +46,18 @@ _EXIT_CODES = {"parameter": USAGE, "policy": USAGE, "settings": USAGE, "workspac
 class Triptych(click.Group):
     """A first argument that equals a command's name is that command; anything else is meant for `open`."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _COMMANDS and cmd_name not in self.commands:
+            command = getattr(import_module(_COMMANDS[cmd_name]), cmd_name)
+            _translate_help(command)
+            self.add_command(command)
+        return super().get_command(ctx, cmd_name)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or args[0] not in self.commands:
+        if not args or args[0] not in ("open", *_COMMANDS):
             args = ["open", *args]
         return super().parse_args(ctx, args)
 
@@ -151,10 +168,6 @@ def require_terminal(*, piped: bool) -> None:
         raise Fault(
             USAGE, _("the workbench needs a terminal; without one use a command such as `triptych context FILE`")
         )
-
-
-for command in (apply, context, check, sessions, policies):
-    main.add_command(command)
 
 
 def _usage(error: click.ClickException) -> str:
