@@ -19,6 +19,8 @@ MAX_NOTES = 100_000
 
 REPLACEMENT = "\ufffd"
 
+_WIDEST_MARGIN = 80
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _GAP = re.compile(r"[ \t\n\r\ufeff\0]*")  # between documents also what crashes and concatenation leave there
 _TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+("?)|[\[\]{},:]')
@@ -58,6 +60,7 @@ class JsonReader:
         self._whole = self._text = text
         self._base = 0
         self._found_fault = False
+        self._seen_last: set[str] = set()
         self._oddities: set[str] = set()
         self._decoder = json.JSONDecoder(object_pairs_hook=self._object, parse_constant=self._constant)
         self._may_hold_surrogates = "\\u" in text and ("\\ud" in text or "\\uD" in text)
@@ -153,7 +156,7 @@ class JsonReader:
                 reason = str(bad)
             if reason or not text.startswith((",", closer), position):
                 self._found_fault = True
-                following = _member_end(text, position, closer)
+                following = self._member_end(position, closer)
                 self._note(position, "cut_off" if following is None else reason or "invalid_json")
                 if following is None or self._gave_up:
                     return len(text)
@@ -165,7 +168,36 @@ class JsonReader:
     def _member(self, start: int) -> tuple[Any, int]:
         # The decoder's errors count all lines before them: among many faults, look no further than a member's end.
         # To look for that end is slow, so not before a first fault.
-        return self._value(start, _member_end(self._text, start, "]}:") if self._found_fault else None)
+        return self._value(start, self._member_end(start, "]}:") if self._found_fault else None)
+
+    def _member_end(self, start: int, closers: str) -> int | None:
+        """The offset of what ends the member at `start`: a comma, a closer, or else the beginning of the next one.
+
+        None when the text ends before.
+        """
+        following = self._next_alike(start)
+        depth = 0
+        for match in _TOKEN.finditer(self._text, start, len(self._text) if following is None else following):
+            token = match[0]
+            if depth == 0 and (token == "," or token in closers):
+                return match.start()
+            if token in "[{":
+                depth += 1
+            elif token in "]}" and depth:
+                depth -= 1
+        return following
+
+    def _next_alike(self, position: int) -> int | None:
+        """Where the next line begins with an object, as far in as `position`: a quote too few hides all other ends."""
+        line = self._text.rfind("\n", max(0, position - _WIDEST_MARGIN), position)
+        beginning = self._text[line:position] + "{"
+        if line < 0 or beginning.strip() != "{" or beginning in self._seen_last:
+            return None
+        following = self._text.find(beginning, position)
+        if following < 0:
+            self._seen_last.add(beginning)
+            return None
+        return following + len(beginning) - 1
 
     # Values
 
@@ -240,20 +272,6 @@ def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
     """Where the match at `position` ends of a pattern that always matches."""
     match = pattern.match(text, position)
     return match.end() if match else position
-
-
-def _member_end(text: str, start: int, closers: str) -> int | None:
-    """The offset of the comma or closer that ends the member at `start`, None when the text ends before."""
-    depth = 0
-    for match in _TOKEN.finditer(text, start):
-        token = match[0]
-        if depth == 0 and (token == "," or token in closers):
-            return match.start()
-        if token in "[{":
-            depth += 1
-        elif token in "]}" and depth:
-            depth -= 1
-    return None
 
 
 def _is_open(text: str, start: int, stop: int) -> bool:

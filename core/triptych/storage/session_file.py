@@ -8,7 +8,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from triptych import formats
@@ -17,6 +17,8 @@ from triptych.formats.source import decode
 from triptych.reasons import TriptychError
 from triptych.storage.atomic import replace_file_with, sweep_leftovers
 from triptych.storage.layout import file_pieces, message_chunk, split_chunks
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SessionFileError(TriptychError):
@@ -125,6 +127,7 @@ class SessionFile:
         from here without loss: another program's changes, another format, a file that was never loaded.
         """
         with self._lock:
+            self._refuse_unusual("file.not_writable")
             if not overwrite:
                 self._refuse_to_lose()
             chunks, replaced = self._chunks_of(entries)
@@ -144,10 +147,10 @@ class SessionFile:
         Raises SessionFileError when that cannot be found out.
         """
         with self._lock:
-            return self._is_changed()
+            return self._is_changed("file.unreadable")
 
     def _read(self) -> tuple[bytes, os.stat_result]:
-        self._refuse_unusual()
+        self._refuse_unusual("file.unreadable")
         try:
             with self.path.open("rb") as file:
                 return file.read(), os.fstat(file.fileno())
@@ -156,28 +159,27 @@ class SessionFile:
         except OSError as error:
             raise self._error("file.unreadable", error) from error
 
-    def _refuse_unusual(self) -> None:
+    def _refuse_unusual(self, reason_id: str) -> None:
         """Folders are no files, and reading a pipe or a device may never end."""
         try:
             mode = self.path.stat().st_mode
         except FileNotFoundError:
             return
         except OSError as error:
-            raise self._error("file.unreadable", error) from error
+            raise self._error(reason_id, error) from error
         if stat.S_ISDIR(mode):
             raise SessionFileError("file.is_folder", path=str(self.path))
         if not stat.S_ISREG(mode):
             raise SessionFileError("file.not_regular", path=str(self.path))
 
     def _refuse_to_lose(self) -> None:
-        self._refuse_unusual()
-        if self._is_changed():
+        if self._is_changed("file.not_writable"):
             reason = "file.exists" if self._known is None else "file.changed_outside"
             raise SessionFileError(reason, path=str(self.path))
         if self._foreign_format is not None and self.path.exists():
             raise SessionFileError("file.not_ours", path=str(self.path), format=self._foreign_format)
 
-    def _is_changed(self) -> bool:
+    def _is_changed(self, reason_id: str) -> bool:
         known = self._known
         try:
             if known is None:
@@ -189,7 +191,7 @@ class SessionFile:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise self._error("file.unreadable", error) from error
+            raise self._error(reason_id, error) from error
 
     def _chunks_of(self, entries: Sequence[Entry]) -> tuple[dict[Entry, str], int]:
         """The text of every entry, and how many characters were replaced in those that were not saved before."""
@@ -203,7 +205,7 @@ class SessionFile:
         return chunks, replaced
 
     def _on_disk(self, known: _Known, chunks: tuple[str, ...], other_text: str) -> OnDisk:
-        modified = datetime.fromtimestamp(known.modified_ns / 1e9, UTC)
+        modified = _EPOCH + timedelta(microseconds=known.modified_ns // 1000)
         return OnDisk(self.path, known.size, modified, known.sha256, chunks, other_text)
 
     def _error(self, reason_id: str, error: OSError) -> SessionFileError:
