@@ -1,0 +1,251 @@
+"""What the offline model finds in its messages: results, what is missing from them, the sentence that answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from triptych.layers.summarize import SUMMARY_PREFIX
+from triptych.messages import Message, ToolCall, is_result, is_tool_response, pair_calls, role_of, text_of, tool_calls
+from triptych.models.offline_language import without_own_words
+from triptych.models.offline_requests import is_question, understand
+
+# Tool results and notices
+
+_CUT_WORDS = r"(?:省略|截断|截斷|omitted|truncated|left out|elided)"
+_NOTICE = re.compile(
+    rf"(?:\.{{3}}|…)?[ ]?\[[^\[\]\n]{{0,160}}?{_CUT_WORDS}[^\[\]\n]{{0,160}}\](?:[ ]?(?:\.{{3}}|…))?"
+    rf"|^\([^()\n]{{0,160}}?{_CUT_WORDS}[^()\n]{{0,160}}\)$"
+    rf"|(?:\.{{3}}|…)[^\n]{{0,160}}?{_CUT_WORDS}[^\n]{{0,160}}?(?:\.{{3}}|…)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A whole result in brackets, but no JSON.
+_PLACEHOLDER = re.compile(
+    r"\s*[\[(【](?!\s*[\"'{\[\d])[^\n]{0,400}"
+    r"(?:cleared|removed|masked|pruned|omitted|left out|interrupted|previous: used|清理|清除|清空|省略|中断|中斷)"
+    r"[^\n]{0,400}[\])】]\s*",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\((?:no matches|no files|not all files|files and folders that|folders that could)[^\n]*\)")
+_TOOL_RESPONSE = re.compile(
+    r"<tool_response>\s*\[工具\s*(\S+?)\s*執行結果\]：\n?(.*?)\n?(?:</tool_response>|$)", re.DOTALL
+)
+
+Part = Literal["beginning", "middle", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A tool result in the list. `pieces` is its text without notices: none where it was cleared, several where cut."""
+
+    index: int
+    tool: str
+    arguments: Mapping[str, Any]
+    pieces: tuple[str, ...]
+    left_out: Part | None
+    cleared: bool
+
+    @property
+    def path(self) -> str:
+        path = self.arguments.get("path")
+        return path if isinstance(path, str) else ""
+
+    @property
+    def name(self) -> str:
+        """What it is called when spoken of: the file, else the tool."""
+        return self.path if self.path and self.tool == "read_file" else self.tool
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that are not blank."""
+        return [line for piece in self.pieces for line in piece.splitlines() if line.strip()]
+
+    @property
+    def line_count(self) -> int:
+        return sum(len(piece.strip("\n").split("\n")) for piece in self.pieces)
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.pieces) and self.pieces[0].lstrip().lower().startswith("error:")
+
+    def holds(self, path: str) -> bool:
+        """Whether something of this file can be read here."""
+        return self.tool == "read_file" and self.path == path and not self.cleared and not self.failed
+
+
+def results_in(messages: Sequence[Message]) -> list[Result]:
+    """The tool results of a list, in order, those in the text protocol too."""
+    calls = {
+        index: tool_calls(messages[place[0]])[place[1]]
+        for index, place in pair_calls(messages).results.items()
+        if place is not None
+    }
+    results = []
+    for index, message in enumerate(messages):
+        if is_tool_response(message):
+            results.append(result_of_response(index, text_of(message)))
+        elif is_result(message):
+            results.append(result_of(index, calls.get(index), text_of(message)))
+    return results
+
+
+def result_of_response(index: int, text: str) -> Result:
+    """The result that a message of the text protocol carries."""
+    block = _TOOL_RESPONSE.match(text)
+    return result_of(index, ToolCall("", block[1], ""), block[2]) if block else result_of(index, None, text)
+
+
+def result_of(index: int, call: ToolCall | None, text: str) -> Result:
+    """The result at `index` of `call`, None where it answers none."""
+    notices = list(_NOTICE.finditer(text))
+    pieces = tuple(piece for piece in _NOTICE.split(text) if piece.strip())
+    cleared = bool(_PLACEHOLDER.fullmatch(text)) or bool(notices and not pieces)
+    left_out: Part | None = None
+    if notices and not cleared:
+        before, after = text[: notices[0].start()].strip(), text[notices[-1].end() :].strip()
+        left_out = "middle" if before and after else "end" if before else "beginning"
+    tool, arguments = (call.name, parsed(call.arguments)) if call else ("", {})
+    return Result(index, tool, arguments, () if cleared else pieces, left_out, cleared)
+
+
+def parsed(arguments: str) -> dict[str, Any]:
+    """A call's arguments, empty where they are no JSON object."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+_LISTED = re.compile(r"\s{1,8}\(\d+ bytes\)$")
+_HIT = re.compile(r"^([^\s:][^:\n]{0,200}):(\d+): ?")
+
+
+def is_aside(line: str) -> bool:
+    """Whether a line of a tool's result speaks about the result instead of being one."""
+    return bool(_ASIDE.match(line))
+
+
+def listed_name(line: str) -> str:
+    """The path in a line of a listing."""
+    return _LISTED.sub("", line.strip())
+
+
+def hit_in(line: str) -> tuple[str, str, str]:
+    """Path, line number and text of a line of search results; path and number empty where it is written otherwise."""
+    match = _HIT.match(line)
+    return (match[1], match[2], line[match.end() :]) if match else ("", "", line)
+
+
+def known_paths(results: Sequence[Result]) -> tuple[str, ...]:
+    """The file paths that were read, listed or found, newest first."""
+    paths: dict[str, None] = {}
+    for result in reversed(results):
+        if result.failed:
+            continue
+        if result.tool == "read_file":
+            found = [result.path]
+        elif result.tool == "list_files":
+            found = [listed_name(line) for line in result.lines if not is_aside(line)]
+        else:
+            found = [hit_in(line)[0] for line in result.lines] if result.tool == "search_files" else []
+        paths.update((path, None) for path in found if path)
+    return tuple(paths)
+
+
+# Sentences
+
+SentenceKind = Literal["user", "assistant", "system", "result", "summary", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence that could be quoted, and where it stands.
+
+    name: the file or tool of a result. heading: the line it stands under; leads: it is the first one there.
+    """
+
+    text: str
+    index: int
+    kind: SentenceKind
+    name: str = ""
+    heading: str = ""
+    leads: bool = False
+
+
+_SENTENCE_END = re.compile(
+    r"(?<=[。！？；])(?![”」』])|(?<=[.!?][”\"'’])\s+|(?<=[.!?])(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bSt\.)\s+"
+)
+_BULLET = re.compile(r"\s*(?:[-*•·#>|]+\s+|\d+[.)]\s+|<[/\w]+>\s*)*")
+_HEADING = re.compile(r"#+ .{1,80}(?<![.!?。])|\[[^\]]{1,60}\]|.{1,60}[:：]\s*")
+_SHORT_LINE = re.compile(r"[^=]{1,50}[^\s.!?;,。！？；，]\s*")
+_LONGEST = 300
+
+
+def sentences_of(text: str) -> Iterator[str]:
+    """The sentences of a text, each on one line, bullets taken off, the very long ones cut."""
+    for line in text.splitlines():
+        for sentence in _SENTENCE_END.split(_BULLET.sub("", line, count=1)):
+            plain = sentence.strip()
+            if len(plain) > 1 and any(character.isalnum() for character in plain):
+                yield plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
+
+
+def is_summary(message: Message) -> bool:
+    """Whether a user message carries the summary of an older part."""
+    return message.get("role") == "user" and text_of(message).startswith(SUMMARY_PREFIX.strip())
+
+
+def sentences_in(messages: Sequence[Message], results: Sequence[Result]) -> list[Sentence]:
+    """Every sentence of the list that may be quoted: no question or request, no notice, no stock phrase of its own."""
+    by_index = {result.index: result for result in results}
+    found: list[Sentence] = []
+    for index, message in enumerate(messages):
+        role = role_of(message)
+        if index in by_index:
+            found += _result_sentences(by_index[index])
+        elif is_summary(message):
+            summary = text_of(message).removeprefix(SUMMARY_PREFIX.strip())
+            found += (
+                Sentence(text, index, "summary") for text in sentences_of(summary) if not text.endswith((":", "："))
+            )
+        elif role == "user":
+            told = (text for text in sentences_of(text_of(message)) if understand(text).kind == "statement")
+            found += (Sentence(text, index, "user") for text in told)
+        elif role == "assistant":
+            if index and is_summary(messages[index - 1]):
+                continue  # the fixed acknowledgement
+            rest, quotes = without_own_words(text_of(message))
+            said = [*quotes, *sentences_of(rest)]
+            found += (Sentence(text, index, "assistant") for text in said if not is_question(text))
+        else:
+            kind: SentenceKind = "system" if role in ("system", "developer") else "other"
+            found += (Sentence(text, index, kind) for text in sentences_of(text_of(message)))
+    return found
+
+
+def _result_sentences(result: Result) -> Iterator[Sentence]:
+    if result.failed:
+        return
+    for piece in result.pieces:
+        heading, leads, after_blank = "", False, True
+        for line in piece.splitlines():
+            path, _, said = hit_in(line) if result.tool == "search_files" else ("", "", line)
+            name = path or result.name
+            if is_aside(line) or not said.strip():
+                after_blank = True
+                continue
+            if _HEADING.fullmatch(said) or (after_blank and _SHORT_LINE.fullmatch(said)):
+                if leads:
+                    yield Sentence(heading, result.index, "result", name)
+                heading, leads = said.strip(), True
+            else:
+                for text in sentences_of(said):
+                    yield Sentence(text, result.index, "result", name, heading, leads)
+                    leads = False
+            after_blank = False
+        if leads:
+            yield Sentence(heading, result.index, "result", result.name)

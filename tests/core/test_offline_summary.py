@@ -1,0 +1,173 @@
+"""The offline model's summaries: bounded, the user's facts first, and nothing in them that was not said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from tests.support_offline_model import FILES, Class, answer, reply
+from tests.support_strategies import TEXTS, any_lists
+
+from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX, SUMMARY_PROMPT, render
+from triptych.lesson_api import compact, estimate_token
+from triptych.messages import Message
+
+
+def summarized(messages: Sequence[Message], prompt: str = SUMMARY_PROMPT) -> str:
+    return asked_for_summary(render(messages), prompt)
+
+
+def asked_for_summary(rendering: str, prompt: str = SUMMARY_PROMPT) -> str:
+    said = reply([{"role": "system", "content": prompt}, {"role": "user", "content": rendering}])
+    assert not said.calls
+    return said.text
+
+
+def told(*facts: str) -> list[Message]:
+    """Facts, each acknowledged by the offline model itself."""
+    messages: list[Message] = []
+    for fact in facts:
+        messages += [{"role": "user", "content": fact}, {"role": "assistant", "content": answer(fact).text}]
+    return messages
+
+
+def long_file(lines: int) -> str:
+    return "Harbour log of the third of May.\n" + "\n".join(
+        f"Boat {n} came in at {n}:00, calm sea." for n in range(lines)
+    )
+
+
+def after_reading(text: str) -> list[Message]:
+    call = {"id": "c", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "log.txt"}'}}
+    return [
+        {"role": "user", "content": "Read log.txt"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": text},
+        {"role": "assistant", "content": f"log.txt has {len(text.splitlines())} lines."},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "sections"),
+    [
+        (["My name is Lin.", "We decided to use port 8443."], ["Decisions:", "Facts:", "Files:"]),
+        (["我叫小林，对花生过敏", "我们决定用 8443 端口"], ["决定：", "事实：", "文件："]),
+        (["我叫小林，對花生過敏", "我們決定用 8443 埠"], ["決定：", "事實：", "檔案："]),
+    ],
+)
+def test_sections_are_in_the_conversations_language(facts: list[str], sections: list[str]) -> None:
+    summary = summarized([*after_reading(long_file(60)), *told(*facts)])
+    lines = summary.splitlines()
+    assert [line for line in lines if line in sections] == sections
+    assert lines[lines.index(sections[0]) + 1] == f"- {facts[1]}"
+    assert lines[lines.index(sections[1]) + 1] == f"- {facts[0]}"
+    assert "- log.txt: Harbour log of the third of May." in lines
+
+
+def test_where_space_is_short_the_users_facts_come_first() -> None:
+    facts = [
+        "My name is Lin.",
+        "The code of the door is 4417.",
+        "I am allergic to peanuts, to shellfish and to the smell of tar.",
+    ]
+    summary = summarized([*after_reading(long_file(3)), *told(*facts)])
+    assert all(fact in summary for fact in facts)
+    assert "Harbour log" not in summary
+
+
+def test_acknowledgements_become_no_facts() -> None:
+    summary = summarized(told("My name is Lin and I am allergic to peanuts", "Remember: order 7731 is paid"))
+    assert summary == "Facts:\n- Remember: order 7731 is paid\n- My name is Lin and I am allergic to peanuts"
+
+
+def test_an_open_question_stays_open_and_an_answered_one_does_not() -> None:
+    messages = told("My name is Lin.")
+    for question in ("Who is the mayor?", "What is my name?"):
+        messages.append({"role": "user", "content": question})
+        messages.append({"role": "assistant", "content": reply(messages).text})
+    summary = summarized([*messages, *after_reading(long_file(60))])
+    assert "Open:\n- Who is the mayor?" in summary
+    assert "What is my name" not in summary
+
+
+def test_a_tiny_talk_becomes_one_short_sentence() -> None:
+    talk = [{"role": "user", "content": "我叫小林"}, {"role": "assistant", "content": "你好, 小林"}]
+    assert summarized(talk) == "我叫小林"
+    assert summarized([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}])
+
+
+def test_an_earlier_summary_is_carried_along() -> None:
+    earlier = "Decisions:\n- Paint the door blue.\nFacts:\n- The user is called Lin."
+    messages = [
+        {"role": "user", "content": SUMMARY_PREFIX + earlier},
+        {"role": "assistant", "content": ACKNOWLEDGEMENT},
+        *told("My phone number is 555-0199."),
+    ]
+    summary = summarized([*messages, *after_reading(long_file(60))])
+    assert "Decisions:\n- Paint the door blue.\n" in summary
+    assert "- The user is called Lin." in summary
+    assert "555-0199" in summary
+    assert ACKNOWLEDGEMENT not in summary
+
+
+def test_notices_and_placeholders_are_not_carried_along() -> None:
+    for content in (
+        "[旧工具结果已清理, 如有需要请重新调用工具]",
+        "Harbour log\n...中间省略3000个字...\nThe end of 3 May",
+    ):
+        summary = summarized([*after_reading(content), *told("My name is Lin and I live in Heron Bay since 1999.")])
+        assert "清理" not in summary
+        assert "省略" not in summary
+        assert "log.txt" in summary
+
+
+def test_it_loses_things() -> None:
+    facts = [f"The code of door {number} is {number * 37}." for number in range(200)]
+    summary = summarized(told(*facts))
+    assert facts[-1] in summary
+    assert facts[0] not in summary
+
+
+def test_a_focus_after_the_prompt_and_a_fence_around_the_text_change_nothing() -> None:
+    rendering = render(told("My name is Lin.", "The code of the door is 4417."))
+    plain = asked_for_summary(rendering)
+    assert asked_for_summary(f"<old>\n{rendering}", SUMMARY_PROMPT + "\nFocus: the door") == plain
+
+
+def test_a_fact_survives_layer_3_and_is_found_in_the_summary() -> None:
+    messages: list[Message] = [{"role": "system", "content": "Be brief."}, *told("My name is Lin.")]
+    for text in ("The door is red.", "The gate is green.", "The roof is brown."):
+        messages += told(text)
+    shorter = compact(messages, lambda request: reply(request).text)
+    assert len(shorter) == len(messages)
+    said = reply([*shorter, {"role": "user", "content": "What is my name?"}]).text
+    assert said == "“My name is Lin.” — message 1, summary."
+
+
+@given(any_lists())
+def test_a_summary_is_bounded_whatever_was_said(messages: list[Message]) -> None:
+    rendering = render(messages)
+    summary = asked_for_summary(rendering)
+    assert summary.strip()
+    assert estimate_token(summary) <= min(600, max(48, estimate_token(rendering) // 10))
+
+
+@given(TEXTS)
+def test_any_text_can_be_summarized(text: str) -> None:
+    for times in (1, 300):
+        summary = asked_for_summary(text * times)
+        assert summary.strip()
+        assert estimate_token(summary) <= 600
+
+
+def test_a_whole_class_shrinks_to_a_tenth(tmp_path: Path) -> None:
+    lesson = Class(tmp_path, {**FILES, "log.txt": long_file(200)})
+    for text in ("My name is Lin.", "Read log.txt and harbour.txt", "Who repaired the lamp?", "Which files are there?"):
+        lesson.ask(text)
+    rendering = render(lesson.messages[1:])
+    summary = summarized(lesson.messages[1:])
+    assert estimate_token(summary) <= estimate_token(rendering) / 10
+    assert "My name is Lin." in summary
+    assert "harbour.txt: Harbour log of the third of May." in summary
