@@ -68,7 +68,7 @@ def test_first_command_shows_the_window_and_a_question_shows_call_cut_result_and
         assert "1 Chat" in screen
         assert "2 Messages" in screen
         assert "3 File" in screen
-        assert "No key and no network needed" in screen
+        assert "No key and no network" in screen
         terminal.send("Read welcome.txt")
         terminal.press("enter")
         screen = terminal.wait_for("last turn")

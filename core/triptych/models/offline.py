@@ -7,21 +7,14 @@ so that a class sees what each layer costs.
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from itertools import count
+from typing import TYPE_CHECKING
 
-from triptych.layers.summarize import SUMMARY_PROMPT
-from triptych.messages import Message, answered_id, is_result, role_of, text_of, tool_calls
-from triptych.models.base import Delta, Finish, ModelError, Request, TextDelta, ToolCallDelta, UsageReport
-from triptych.models.offline_answers import Answer, answer_to
-from triptych.models.offline_language import CJK
-from triptych.models.offline_summary import summary_of
-from triptych.tokens import MeowgentEstimator, TokenCounter
+from triptych.models.base import Delta, Finish, Request, TextDelta, ToolCallDelta, UsageReport
 
-_WORD = re.compile(rf"[{CJK}]|\s*[^\s{CJK}]+|\s+")
-_COUNTER = TokenCounter(MeowgentEstimator())
+if TYPE_CHECKING:
+    from triptych.models.offline_reply import Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +32,20 @@ class OfflineModel:
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Answer piece by piece. Raises ModelError `model.context_length` for a request larger than the window."""
-        tokens = _request_tokens(request)
-        if tokens > self.window:
-            raise ModelError("model.context_length", tokens=tokens, window=self.window)
-        answer = _answer(request)
-        for word in _WORD.findall(answer.text):
+        reply = await asyncio.to_thread(_reply, request, self.window)
+        for word in reply.words:
             yield TextDelta(word)
             if self.pace > 0:
                 await asyncio.sleep(self.pace)
-        for index, (call, call_id) in enumerate(zip(answer.calls, _new_call_ids(request.messages), strict=False)):
-            yield ToolCallDelta(index, call_id, call.name)
-            yield ToolCallDelta(index, arguments=call.arguments_text)
-        yield UsageReport(tokens, _answer_tokens(answer))
-        yield Finish("tool_calls" if answer.calls else "stop")
+        for index, (call_id, name, arguments) in enumerate(reply.calls):
+            yield ToolCallDelta(index, call_id, name)
+            yield ToolCallDelta(index, arguments=arguments)
+        yield UsageReport(reply.prompt_tokens, reply.completion_tokens)
+        yield Finish("tool_calls" if reply.calls else "stop")
 
 
-def _answer(request: Request) -> Answer:
-    first, *rest = request.messages or ({},)
-    if role_of(first) == "system" and text_of(first).startswith(SUMMARY_PROMPT):
-        return Answer(summary_of("\n".join(map(text_of, rest))))
-    return answer_to(request)
+def _reply(request: Request, window: int) -> Reply:
+    # Its patterns take longer to compile than a window to open, so they wait for the first question.
+    from triptych.models.offline_reply import reply_to
 
-
-def _request_tokens(request: Request) -> int:
-    weight = sum(_COUNTER.message_weight(message) for message in request.messages)
-    return _COUNTER.tokens(weight + _COUNTER.schemas_weight(request.tools))
-
-
-def _answer_tokens(answer: Answer) -> int:
-    texts = [answer.text, *(call.name + call.arguments_text for call in answer.calls)]
-    return _COUNTER.tokens(sum(map(_COUNTER.estimator.weight, texts)))
-
-
-def _new_call_ids(messages: Sequence[Message]) -> Iterator[str]:
-    """Ids that no call or result of the list has, counted from the number of calls in it."""
-    taken = {call.id for message in messages for call in tool_calls(message)}
-    taken |= {answered_id(message) for message in messages if is_result(message)}
-    ids = (f"call_{number}" for number in count(sum(len(tool_calls(message)) for message in messages)))
-    return (call_id for call_id in ids if call_id not in taken)
+    return reply_to(request, window)

@@ -91,7 +91,7 @@ class Workbench(Screen[int]):
     ]
 
     def __init__(self, opened: OpenedSession) -> None:
-        super().__init__()
+        super().__init__(classes="-show-chat")
         self._opened = opened
         self._session = opened.session
         schemas = opened.tools.schemas()
@@ -134,7 +134,6 @@ class Workbench(Screen[int]):
 
     def on_mount(self) -> None:
         self._unsubscribe = self._session.subscribe(self._hear)
-        self.add_class("-show-chat")
         self._show_stage([Span(" " + _("ready"), "muted")])
         self._refresh_facts()
         self.query_one(SessionPane).show(self._opened.on_disk())
