@@ -59,6 +59,8 @@ class Terminal:
 
     It offers synchronized output, as terminals do, and never shows half a frame to who waits.
 
+    Without `models_screen` bytes are only kept: for measuring, since modelling a frame takes longer than drawing it.
+
     `env` is added to a minimal environment: a UTF-8 locale, a true-colour xterm, PATH, nothing else of the caller's.
     """
 
@@ -69,7 +71,9 @@ class Terminal:
         rows: int = 24,
         cols: int = 80,
         cwd: Path | None = None,
+        models_screen: bool = True,
     ) -> None:
+        self._models_screen = models_screen
         self._screen = pyte.Screen(cols, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._raw = bytearray()
@@ -216,7 +220,8 @@ class Terminal:
                 if _SYNC_QUERY in data:
                     os.write(self._master, _SYNC_ANSWER)
                 self._raw += data
-                self._feed(data)
+                if self._models_screen:
+                    self._feed(data)
                 self._ended = not data
                 self._changed.notify_all()
             if not data:

@@ -39,9 +39,7 @@ async def open_gate(stage: Stage, plan: Plan | SummaryPlan | None, reason: Reaso
     """The gate of the automatic mode."""
 
 
-async def run_turn(
-    session: Session, text: str, *, model: ChatModel, tools: Toolbox, gate: Gate = open_gate
-) -> Outcome:
+async def run_turn(session: Session, text: str, *, model: ChatModel, tools: Toolbox, gate: Gate = open_gate) -> Outcome:
     """Ask `text` and carry the turn through to its end; the session is saved when it is over, however it ends.
 
     A turn whose first request fails is taken back whole. Raises ModelError when a request fails, CancelledError when it
@@ -264,9 +262,7 @@ class _Turn:
             await self._enter("tool", Reason("turn.tool", {"tool": call.name, "left": len(self._open_calls)}))
             self._session.emit(ToolStarted(call))
             output = await self._tools.run(call)
-            result = Entry(
-                self._session.new_ids(1), {"role": "tool", "tool_call_id": call.id, "content": output.text}
-            )
+            result = Entry(self._session.new_ids(1), {"role": "tool", "tool_call_id": call.id, "content": output.text})
             await self._append_result(result, stages)
 
     async def _append_result(self, result: Entry, stages: Iterable[Stage]) -> None:
@@ -295,4 +291,3 @@ def _outcome_of(answer: AnswerBuilder) -> tuple[Outcome, Reason | None]:
     if answer.finish == "content_filter":
         return "filtered", Reason("turn.filtered")
     return "answered", None
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from triptych.messages import ToolCall
 from triptych.reasons import Reason
@@ -14,8 +14,7 @@ Actor = Literal["program", "model"]
 Outcome = Literal["answered", "cut_off", "filtered", "too_many_rounds", "cancelled", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class StageEntered:
+class StageEntered(NamedTuple):
     """A turn came to this stage. `actor` is who acts there; `request` counts the requests of the turn from 1."""
 
     stage: Stage
@@ -24,58 +23,51 @@ class StageEntered:
     request: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TextStreamed:
+class TextStreamed(NamedTuple):
     """The model said a piece of text; `summary`: it belongs to a summary, not to the conversation."""
 
     text: str
     summary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StreamEnded:
     """What was streamed has become an entry, or was dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(NamedTuple):
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class StepCommitted:
+class StepCommitted(NamedTuple):
     """The list changed at the head; whoever re-reads need only look at what `step.edits` touch."""
 
     step: Step
 
 
-@dataclass(frozen=True, slots=True)
-class HeadMoved:
+class HeadMoved(NamedTuple):
     """Undo, redo, or a turn taken back: another step is the head now."""
 
     head: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ViewMoved:
+class ViewMoved(NamedTuple):
     view: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(NamedTuple):
     """A turn is over. `reason` says what a user should know, None after a plain answer."""
 
     outcome: Outcome
     reason: Reason | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Saved:
     """The head's list is on disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class SaveFailed:
+class SaveFailed(NamedTuple):
     """The session could not be written; the file is as it was, the session goes on."""
 
     reason: Reason

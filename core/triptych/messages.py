@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Message = dict[str, Any]
 """A JSON object, never changed once it is in an entry."""
@@ -23,8 +22,7 @@ _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refu
 _PICTURE_PARTS = ("image_url", "image", "input_image")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One call of an assistant message. `arguments` is the model's raw text, valid JSON or not."""
 
     id: str
@@ -32,8 +30,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(NamedTuple):
     """Which result answers which call, by place in the list.
 
     `results[i]` is the `(message, position)` of the call that the result at index i answers, None for an orphan;

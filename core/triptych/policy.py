@@ -5,9 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from importlib.resources import files
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 from triptych.entries import Entry, messages_of
 from triptych.layers.clear import ClearParameters
@@ -20,6 +19,7 @@ from triptych.messages import user_indices
 from triptych.reasons import Reason, TriptychError
 from triptych.stages import Layer, Stage
 from triptych.tokens import ESTIMATORS, Measured
+from triptych_assets import FOLDER
 
 LAYER_STAGES: frozenset[Stage] = frozenset({"truncate", "clear", "prune", "summarize"})
 LAYERS: tuple[Layer, ...] = get_args(Layer)
@@ -122,8 +122,7 @@ class Policy:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """Whether layer 3 is due, and why or why not."""
 
     due: bool
@@ -164,15 +163,14 @@ def _decide_by_share(share: float, size: Measured, window: int | None) -> Decisi
 
 def preset_names() -> list[str]:
     """The names of the presets that come with the program."""
-    folder = files("triptych_assets") / "policies"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(file.stem for file in (FOLDER / "policies").glob("*.toml"))
 
 
 def preset(name: str) -> Policy:
     """A preset by name. Raises PolicyError with the known names."""
     if name not in preset_names():
         raise PolicyError("policy.unknown", policy=name, known=", ".join(preset_names()))
-    return policy_from_toml((files("triptych_assets") / "policies" / f"{name}.toml").read_text("utf-8"), name)
+    return policy_from_toml((FOLDER / "policies" / f"{name}.toml").read_text("utf-8"), name)
 
 
 def policy_from_toml(text: str, name: str) -> Policy:

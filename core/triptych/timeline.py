@@ -12,7 +12,7 @@ from triptych.stages import Stage
 from triptych.tokens import Count, Usage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One stage's outcome.
 

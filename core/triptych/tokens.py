@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from triptych.entries import Entry
 from triptych.messages import Message, pictures_in, text_of, tool_calls
@@ -145,24 +145,21 @@ def _apportion(weights: Sequence[int], total: int) -> list[int]:
     return shares
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What a model said one request cost, in its own tokens."""
 
     prompt_tokens: int
     completion_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """A size in tokens with how it is known: `measured`, `adjusted` (measured, then scaled) or `estimated`."""
 
     tokens: int
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredUsage:
+class MeasuredUsage(NamedTuple):
     """The newest measured prompt, and what the estimator said of that same request (messages and schemas)."""
 
     prompt_tokens: int

@@ -64,11 +64,8 @@ def ask(terminal: Terminal, text: str, file: Path, messages: int) -> str:
 
 def test_first_command_shows_the_window_and_a_question_shows_call_cut_result_and_answer(tmp_path: Path) -> None:
     with workbench(tmp_path) as terminal:
-        screen = terminal.wait_for("OFFLINE")
-        assert "1 Chat" in screen
-        assert "2 Messages" in screen
-        assert "3 File" in screen
-        assert "No key and no network" in screen
+        shown = ("OFFLINE", "1 Chat", "2 Messages", "3 File", "No key and no network", "F4 L3 summarize")
+        terminal.wait_for(lambda screen: all(words in screen for words in shown))
         terminal.send("Read welcome.txt")
         terminal.press("enter")
         screen = terminal.wait_for("last turn")

@@ -1,3 +1,5 @@
-from triptych_tui.cli import main
+"""`python -m triptych_tui`."""
+
+from triptych_tui.start import main
 
 main()

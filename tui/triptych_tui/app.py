@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 
+from textual.screen import Screen
+
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.workbench import Workbench
 from triptych_tui.themes import ThemedApp
@@ -22,8 +24,11 @@ class TriptychApp(ThemedApp):
         super().__init__()
         self._opened = opened
 
+    def get_default_screen(self) -> Screen[int]:
+        """The workbench itself: a screen pushed over an empty one would be styled twice before it is seen."""
+        return Workbench(self._opened, self.console.size.width)
+
     def on_mount(self) -> None:
-        self.push_screen(Workbench(self._opened))
         for number in _SIGNALS:
             # Leaving through the loop gives the terminal back; the exit code tells the shell which signal it was.
             asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from triptych.reasons import Reason
+from triptych.reasons import Reason, TriptychError
 from triptych.storage.session_file import SessionFile
 from triptych_tui.i18n import _
 
@@ -76,12 +76,13 @@ def read_session(file: str) -> Reading:
 @contextmanager
 def naming(file: str) -> Iterator[None]:
     """Turn what is wrong with a file's content, whose reason does not name the file, into a fault that does."""
-    from triptych.formats import FormatError
-    from triptych_tui.wording import say
-
     try:
         yield
-    except FormatError as error:
+    except TriptychError as error:
+        if not error.reason.id.startswith("format."):
+            raise
+        from triptych_tui.wording import say
+
         name = _("standard input") if file == STANDARD_INPUT else shown(file)
         raise Fault(FILE, f"{name}: {say(error.reason)}") from None
 

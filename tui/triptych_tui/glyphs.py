@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from triptych_tui.i18n import N_, _
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Glyphs:
+class Glyphs(NamedTuple):
     """One set of signs. All are one cell, but `waiting`, which is two."""
 
     # marks
@@ -148,8 +147,7 @@ ASCII = Glyphs(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MarkLook:
+class MarkLook(NamedTuple):
     """How a mark is shown: the name of its glyph in `Glyphs`, its word, the name of its ink in `Tokens`."""
 
     glyph_name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.clear import ClearParameters
@@ -14,9 +14,6 @@ from triptych.session import Session
 from triptych.stages import Layer
 
 Parameters = TruncateParameters | ClearParameters | PruneParameters | SummarizeParameters
-
-LAYER_INKS: dict[str, str] = {"truncate": "l1", "clear": "l2", "prune": "l2", "summarize": "l3"}
-LAYER_NUMBERS: dict[str, str] = {"truncate": "L1", "clear": "L2", "prune": "L2", "summarize": "L3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +46,6 @@ class HandRun:
     @property
     def can_apply(self) -> bool:
         return self.plan is not None and bool(self.plan.edits)
-
-    def with_text(self, text: str) -> HandRun:
-        return replace(self, summary=self.summary + text)
 
 
 def layer_of_key(session: Session, layer: Layer) -> Layer:

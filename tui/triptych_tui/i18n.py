@@ -3,31 +3,37 @@ so the language can change while the program runs. Message ids are the English s
 
 from __future__ import annotations
 
-import gettext as _gettext
 import os
 from collections.abc import Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triptych_assets import FOLDER
+
+if TYPE_CHECKING:
+    from gettext import NullTranslations
 
 ENGLISH = "en"
 NAMES = {ENGLISH: "English", "zh_Hans": "简体中文", "zh_Hant": "繁體中文"}
 """Every language the program may have, each named in itself."""
 
 _DOMAIN = "triptych"
-_LOCALES = files("triptych_assets") / "locale"
+_LOCALES = FOLDER / "locale"
 _TRADITIONAL_REGIONS = frozenset({"TW", "HK", "MO"})
 
 _language = ENGLISH
-_catalogue = _gettext.NullTranslations()
+_catalogue: NullTranslations | None = None  # English needs none, nor the module that reads them
 
 
 def _(message: str) -> str:
     """`message` in the language now in force."""
-    return _catalogue.gettext(message)
+    return message if _catalogue is None else _catalogue.gettext(message)
 
 
 def ngettext(singular: str, plural: str, count: int) -> str:
     """The form of a message that goes with `count`, in the language now in force."""
+    if _catalogue is None:
+        return singular if count == 1 else plural
     return _catalogue.ngettext(singular, plural, count)
 
 
@@ -48,11 +54,13 @@ def current_language() -> str:
 def set_language(language: str) -> None:
     """Speak that language from now on: one of `languages()` or a locale's name (`zh_TW.UTF-8`), else English."""
     global _language, _catalogue
-    _language, _catalogue = ENGLISH, _gettext.NullTranslations()
+    _language, _catalogue = ENGLISH, None
     wanted = language_of(language)
     if wanted in languages() and wanted != ENGLISH:
+        from gettext import GNUTranslations
+
         with _catalogue_file(wanted).open("rb") as file:
-            _language, _catalogue = wanted, _gettext.GNUTranslations(file)
+            _language, _catalogue = wanted, GNUTranslations(file)
 
 
 def language_of(locale: str) -> str:
@@ -71,5 +79,5 @@ def preferred_locale(environment: Mapping[str, str] = os.environ) -> str:
     return next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
 
 
-def _catalogue_file(language: str) -> Traversable:
+def _catalogue_file(language: str) -> Path:
     return _LOCALES / language / "LC_MESSAGES" / f"{_DOMAIN}.mo"

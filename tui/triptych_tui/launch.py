@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from triptych.entries import Entry, entries_from
-from triptych.formats import FormatError, Reading, read
-from triptych.formats.notices import guess_marks
 from triptych.models.base import ChatModel
 from triptych.models.keys import OPENAI_URL, host_of
 from triptych.policy import preset
@@ -23,7 +21,11 @@ from triptych.storage.session_file import OnDisk, SessionFile, SessionFileError
 from triptych.tools.base import Toolbox
 from triptych.tools.files import file_tools
 from triptych.tools.workspace import Workspace
+from triptych_assets import FOLDER
 from triptych_tui.i18n import _
+
+if TYPE_CHECKING:
+    from triptych.formats import Reading
 
 SYSTEM_MESSAGE = (
     "You are a helpful assistant with tools for reading the files of one workspace folder. "
@@ -36,8 +38,7 @@ FILES_NAMED = 3
 """Files of the workspace that an empty session proposes to read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """What is to be opened, and with which settings.
 
     path: the session file; None is this user's own session. is_new: it is to be created.
@@ -61,8 +62,7 @@ class KeptFile:
         self.on_disk = self._file.save(entries).on_disk
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(NamedTuple):
     """A session with all that a workbench needs around it.
 
     name: what the title calls it. host: where requests go, "" for the offline model. files: some that tools can read.
@@ -84,7 +84,7 @@ class OpenedSession:
         return self.kept.on_disk if self.kept is not None else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Content:
     """Entries, the file they stand in, whether it may be written, and what to say about it."""
 
@@ -107,7 +107,7 @@ def open_session(
     )
     path = launch.path or default_session_path()
     workspace = Workspace(
-        settings.workspace or Path(str(files("triptych_assets") / "workspace")),
+        settings.workspace or FOLDER / "workspace",
         hidden=(sessions_folder(), default_config_path().parent, path),
     )
     model = chosen_model(settings, environment, pace=READING_PACE)
@@ -128,6 +128,9 @@ def open_session(
 
 def _content(launch: Launch, path: Path, before_writing: Callable[[], None]) -> _Content:
     if launch.data is not None:
+        from triptych.formats import read
+        from triptych.formats.notices import guess_marks
+
         reading = read(launch.data)
         before_writing()
         return _Content(guess_marks(reading.messages), None, writable=False)
@@ -141,6 +144,8 @@ def _content(launch: Launch, path: Path, before_writing: Callable[[], None]) -> 
 
 
 def _loaded(file: SessionFile) -> _Content:
+    from triptych.formats.notices import guess_marks  # readers are loaded where there is a file to read
+
     loaded = file.load()
     kept = KeptFile(file, loaded.on_disk)
     return _Content(guess_marks(loaded.reading.messages), kept, loaded.ours, _why_read_only(loaded.reading))
@@ -173,6 +178,11 @@ def _created(path: Path, settings: Settings, before_writing: Callable[[], None])
 def _own_session(path: Path, settings: Settings, before_writing: Callable[[], None]) -> _Content:
     """This user's own session. One that is damaged is moved aside whole, and what could be read of it goes on."""
     content = _Content(_begun(settings), KeptFile(SessionFile(path), None), writable=True)
+    if _is_missing(path):
+        before_writing()
+        return content
+    from triptych.formats import FormatError
+
     damaged = True
     try:
         loaded = _loaded(SessionFile(path))
@@ -194,6 +204,17 @@ def _own_session(path: Path, settings: Settings, before_writing: Callable[[], No
         said = Reason("open.unsaved", {"path": str(path), "error": error.strerror or type(error).__name__})
         return replace(content, kept=None, writable=False, notice=said)
     return replace(content, notice=Reason("open.moved_aside", {"path": str(aside)}))
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether there is no such file, and nothing else is in the way."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _moved_aside(path: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from triptych.entries import Entry, Summary
 from triptych.messages import is_result, is_tool_response, tool_calls
@@ -26,8 +27,7 @@ class CallGroup:
         return f"{self.letter}1-{self.calls}" if self.calls < 10 else f"{self.letter}-{self.calls}"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a row stands in its group: `call` its short id, `bracket` one of "", "first", "middle", "last"."""
 
     group: CallGroup

@@ -11,11 +11,12 @@ from triptych.layers.summarize import SummaryPlan
 from triptych.messages import role_of, text_of
 from triptych.stages import Layer
 from triptych_tui.glyphs import Glyphs
-from triptych_tui.hand_run import LAYER_INKS, HandRun
+from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.messages_rows import Preview, one_line
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, spread
+from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.untrusted import clean, wrap
 from triptych_tui.wording import say, variables_line
 

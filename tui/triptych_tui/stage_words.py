@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from triptych.events import StageEntered
 from triptych.stages import Stage
 from triptych.timeline import Step
-from triptych_tui.hand_run import LAYER_INKS, LAYER_NUMBERS, HandRun
 from triptych_tui.i18n import _
 from triptych_tui.spans import Span
-from triptych_tui.wording import say, variables_line
+
+if TYPE_CHECKING:
+    from triptych_tui.hand_run import HandRun
+
+LAYER_INKS = {"truncate": "l1", "clear": "l2", "prune": "l2", "summarize": "l3"}
+LAYER_NUMBERS = {"truncate": "L1", "clear": "L2", "prune": "L2", "summarize": "L3"}
 
 
 def stage_name(stage: Stage) -> str:
@@ -40,6 +45,8 @@ def stage_pill(stage: Stage) -> Span:
 
 def stage_spans(event: StageEntered) -> list[Span]:
     """One line about where a turn is: the stage, who acts, why, and the article's variables."""
+    from triptych_tui.wording import say, variables_line  # loaded at the first turn
+
     actor = _("model") if event.actor == "model" else _("program")
     spans = [stage_pill(event.stage), Span(f"  {actor} · ", "muted"), Span(say(event.reason), "text")]
     if event.request > 1 and event.stage == "request":

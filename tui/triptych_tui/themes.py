@@ -13,7 +13,7 @@ from typing import cast
 
 from rich.style import Style
 from textual.app import App
-from textual.filter import LineFilter
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.theme import Theme
 from textual.widget import Widget
 
@@ -21,7 +21,7 @@ from triptych_tui.control_filter import ControlFilter
 from triptych_tui.glyphs import UNICODE, Glyphs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Tokens:
     """The colours of one theme, as `#RRGGBB`.
 
@@ -264,7 +264,8 @@ class ThemedApp(App[int]):
         return variables(DARK_TOKENS)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), self._net]
+        """Textual's own but the one for ANSI colours, of which there are none here, and the net."""
+        return [*(each for each in super().get_line_filters() if not isinstance(each, ANSIToTruecolor)), self._net]
 
 
 def tokens_of(widget: Widget) -> Tokens:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from string import Formatter
-from typing import Any
+from typing import Any, NamedTuple
 
 from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _, ngettext
@@ -22,8 +21,7 @@ LONGEST_VALUE = 300
 _OPTIONAL_PART = re.compile(r"\[([^][]*)\]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(NamedTuple):
     """A sentence with a form for one and a form for many of the value `by`."""
 
     by: str

@@ -13,7 +13,7 @@ from triptych.stages import Stage
 from triptych.tokens import Count, TokenCounter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """The edits of one stage with their reason, and the list's size before and after. Doing it is applying `edits`.
 

@@ -54,7 +54,7 @@ class SummarizeParameters:
         return cls()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SummaryPlan:
     """The first act: which entries would go, and the exact request for their summary.
 
@@ -97,6 +97,11 @@ class SummaryPlan:
         reason = Reason("summarize.done_larger" if larger else "summarize.done", values, self.reason.variables)
         edit = Edit(1, self.entries[0].id, old, inserted)
         return make_plan("summarize", self.entries, (edit,), reason, self.counter)
+
+    def summary_in(self, plan: Plan) -> str:
+        """The summary that a plan of `with_summary` puts in place; "" when it puts none."""
+        texts = [text_of(entry.message) for edit in plan.edits for entry in edit.inserted[:1]]
+        return texts[0].removeprefix(self.parameters.prefix) if texts else ""
 
 
 def split(messages: Sequence[Message], keep_turns: int) -> int | None:

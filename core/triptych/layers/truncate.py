@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from triptych.edits import replacement_edits
 from triptych.entries import Entry, Truncated
@@ -41,8 +42,7 @@ class TruncateParameters:
         return cls()
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A text cut in two: `head` and `tail` are the original characters kept at either end."""
 
     text: str

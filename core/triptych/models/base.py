@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from triptych.messages import Message
 from triptych.reasons import TriptychError
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One request exactly as it is sent: messages and tool schemas (chat-completions form)."""
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(NamedTuple):
     text: str
 
 
@@ -33,8 +31,7 @@ class ToolCallDelta:
     arguments: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReport:
+class UsageReport(NamedTuple):
     """Tokens as the endpoint counted them."""
 
     prompt_tokens: int
@@ -44,8 +41,7 @@ class UsageReport:
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(NamedTuple):
     reason: FinishReason
 
 

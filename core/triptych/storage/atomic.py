@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterable
@@ -32,7 +31,7 @@ def replace_file_with(path: Path, pieces: Iterable[bytes]) -> os.stat_result:
         if not stat.S_ISREG(target.stat().st_mode):
             raise FileExistsError(errno.EEXIST, "not a regular file", str(target))
     make_private_folder(target.parent)
-    temporary = target.with_name(f".triptych-{os.getpid()}-{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".triptych-{os.getpid()}-{os.urandom(8).hex()}.tmp")
     try:
         status = _write(temporary, pieces)
         temporary.replace(target)

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from triptych import formats
 from triptych.entries import Entry
-from triptych.formats.source import decode
 from triptych.reasons import TriptychError
 from triptych.storage.atomic import replace_file_with, sweep_leftovers
 from triptych.storage.layout import file_pieces, message_chunk, split_chunks
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+    from triptych import formats
+
 
 class SessionFileError(TriptychError):
     """A session file cannot be read or written, or must not be; what is on disk is as it was."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnDisk:
+class OnDisk(NamedTuple):
     """A session file as it stands.
 
     size: in bytes. modified: UTC. sha256: of its bytes, in hexadecimal digits.
@@ -54,8 +55,7 @@ class OnDisk:
         yield "]"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """What loading a file gave."""
 
     reading: formats.Reading
@@ -67,16 +67,14 @@ class Loaded:
         return self.reading.ours
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(NamedTuple):
     """What saving has written. `replaced_characters`: lone surrogates of new messages that became U+FFFD."""
 
     on_disk: OnDisk
     replaced_characters: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """The file as it was last read or written here: cheap signs first, then its content."""
 
     size: int
@@ -107,6 +105,11 @@ class SessionFile:
 
         Raises SessionFileError when it cannot be read, FormatError when there are no messages in it.
         """
+        import hashlib
+
+        from triptych import formats  # a session that begins has nothing to read
+        from triptych.formats.source import decode
+
         with self._lock:
             sweep_leftovers(self.path)
             data, status = self._read()
@@ -131,7 +134,9 @@ class SessionFile:
             if not overwrite:
                 self._refuse_to_lose()
             chunks, replaced = self._chunks_of(entries)
-            digest = hashlib.sha256()
+            from hashlib import sha256
+
+            digest = sha256()
             try:
                 status = replace_file_with(self.path, _hashed(file_pieces(tuple(chunks.values())), digest))
             except OSError as error:
@@ -186,8 +191,10 @@ class SessionFile:
                 return self.path.exists()
             if _Known.of(self.path.stat(), known.sha256) == known:
                 return False
+            from hashlib import file_digest
+
             with self.path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest() != known.sha256
+                return file_digest(file, "sha256").hexdigest() != known.sha256
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -212,7 +219,7 @@ class SessionFile:
         return SessionFileError(reason_id, path=str(self.path), error=error.strerror or type(error).__name__)
 
 
-def _hashed(pieces: Iterable[bytes], digest: hashlib._Hash) -> Iterator[bytes]:
+def _hashed(pieces: Iterable[bytes], digest: _Hash) -> Iterator[bytes]:
     for piece in pieces:
         digest.update(piece)
         yield piece

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from triptych.messages import ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(NamedTuple):
     """What a tool answered, as text for the model. `failed`: it is an error message."""
 
     text: str

@@ -12,9 +12,8 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from triptych.reasons import TriptychError
 
@@ -67,16 +66,14 @@ class Refused(Exception):
         self.why: Refusal = why
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(NamedTuple):
     """A regular file: its path below the workspace, with forward slashes, and its size in bytes."""
 
     path: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """Files in a fixed order. `more`: a limit was reached before the end. `unread`: folders that could not be read."""
 
     files: tuple[FoundFile, ...]

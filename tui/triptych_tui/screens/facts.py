@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from triptych.tokens import Measured
 from triptych_tui.glyphs import Glyphs
-from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _
 from triptych_tui.launch import OpenedSession
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Row, Span, cut_spans, spread
 from triptych_tui.untrusted import clean, fit, wrap
+
+if TYPE_CHECKING:
+    from triptych_tui.hand_run import HandRun
 
 WELCOME_INDENT = 7
 NAME_CELLS = 32

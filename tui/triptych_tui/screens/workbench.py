@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import suppress
 from functools import partial
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,46 +14,38 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.worker import Worker, WorkerCancelled
 
-from triptych.agent import run_turn, write_summary
-from triptych.edits import EditConflict
 from triptych.events import Event, SaveFailed, StageEntered, StepCommitted, StreamEnded, TextStreamed, TurnEnded
-from triptych.layers.plan import Plan
-from triptych.layers.summarize import SummaryPlan
-from triptych.messages import is_result
 from triptych.models.base import ModelError
 from triptych.reasons import Reason
 from triptych.stages import Layer
-from triptych_tui.hand_run import LAYER_INKS, HandRun, layer_of_key, plan_by_hand
 from triptych_tui.i18n import N_, _
 from triptych_tui.launch import OpenedSession
-from triptych_tui.messages_rows import Preview
-from triptych_tui.panel_lines import layer_title
 from triptych_tui.screens.facts import (
     chat_facts,
     file_facts,
     key_spans,
     messages_facts,
-    preview_facts,
     title_spans,
     welcome_rows,
 )
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
-from triptych_tui.stage_words import preview_spans, stage_spans, turn_spans
-from triptych_tui.themes import glyphs_of
+from triptych_tui.stage_words import stage_spans, turn_spans
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
-from triptych_tui.widgets.layer_panel import LayerPanel
 from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.notice import Notice
 from triptych_tui.widgets.pane_header import PaneHeader
 from triptych_tui.widgets.prompt import Prompt, PromptText
-from triptych_tui.widgets.rules import Column, Rule, Tabs
+from triptych_tui.widgets.rules import Rule, Tabs
 from triptych_tui.widgets.session_pane import SessionPane
+
+if TYPE_CHECKING:
+    from triptych_tui.hand_run import HandRun
+    from triptych_tui.screens.layers_by_hand import LayersByHand
 
 PaneName = Literal["chat", "messages", "file"]
 PANES: tuple[PaneName, ...] = ("chat", "messages", "file")
@@ -70,8 +64,10 @@ class CoreEvent(Message):
 class Workbench(Screen[int]):
     """Shows one opened session. It holds view state only; all changes go through the session."""
 
-    CSS_PATH = "../styles/workbench.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012 (Textual declares it)
+    # Not CSS_PATH, which is parsed twice at a start.
+    DEFAULT_CSS = (Path(__file__).parents[1] / "styles" / "workbench.tcss").read_text("utf-8")
+    SCOPED_CSS = False
     AUTO_FOCUS = "#prompt-text"
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,8 +86,10 @@ class Workbench(Screen[int]):
         Binding("ctrl+q", "quit", N_("quit"), priority=True, id="quit"),
     ]
 
-    def __init__(self, opened: OpenedSession) -> None:
-        super().__init__(classes="-show-chat")
+    def __init__(self, opened: OpenedSession, width: int = 80) -> None:
+        """`width` is the terminal's in cells: known beforehand, the screen need not be styled twice."""
+        size = next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least)
+        super().__init__(classes=f"-show-chat {size}")
         self._opened = opened
         self._session = opened.session
         schemas = opened.tools.schemas()
@@ -99,12 +97,11 @@ class Workbench(Screen[int]):
         self._tools = len(schemas)
         self._turn: Worker[None] | None = None
         self._turn_from: int | None = None
-        self._writing: Worker[None] | None = None
-        self._run: HandRun | None = None
+        self._by_hand: LayersByHand | None = None
+        self._notice: Notice | None = None
         self._streamed = ""
         self._flush_armed = False
         self._shown: PaneName = "chat"
-        self._focus_before: Widget | None = None
 
     def compose(self) -> ComposeResult:
         yield Bar(ground="surface", id="title")
@@ -114,31 +111,26 @@ class Workbench(Screen[int]):
             with Vertical(id="chat-box", classes="pane"):
                 yield PaneHeader(1, _("Chat"), id="chat-header")
                 yield ChatPane(self._sheet, partial(welcome_rows, self._opened), id="chat")
-            yield Column(id="column-chat", classes="column")
             with Vertical(id="right"):
                 with Vertical(id="messages-box", classes="pane"):
                     yield PaneHeader(2, _("Messages"), id="messages-header")
                     yield MessagesPane(self._sheet, self._tools, id="messages")
-                yield Column(id="column-file", classes="column")
                 with Vertical(id="file-box", classes="pane"):
                     yield PaneHeader(3, _("File"), id="file-header")
                     yield SessionPane(id="file")
-            yield Column(id="column-panel", classes="column")
-            with Vertical(id="panel-box", classes="pane"):
-                yield PaneHeader(0, "", id="panel-header")
-                yield LayerPanel(self._sheet, id="panel")
         yield Rule(id="rule")
-        yield Notice(id="notice")
         yield Prompt(id="prompt")
         yield Bar(ground="surface", id="keys")
 
     def on_mount(self) -> None:
         self._unsubscribe = self._session.subscribe(self._hear)
-        self._show_stage([Span(" " + _("ready"), "muted")])
-        self._refresh_facts()
+        self.show_stage([Span(" " + _("ready"), "muted")])
+        self.refresh_facts()
         self.query_one(SessionPane).show(self._opened.on_disk())
         if self._opened.notice is not None:
-            self._say(self._opened.notice, fault=self._opened.notice.id != "open.foreign")
+            self.say(self._opened.notice, fault=self._opened.notice.id != "open.foreign")
+
+        self.call_after_refresh(_collect_garbage_again)
 
     def on_unmount(self) -> None:
         self._unsubscribe()
@@ -160,8 +152,8 @@ class Workbench(Screen[int]):
         self._flush_armed = False
         if not self._streamed:
             return
-        if self._run is not None and self._run.writing:
-            self._show_run(self._run.with_text(self._streamed[len(self._run.summary) :]))
+        if self._by_hand is not None and self._by_hand.is_writing:
+            self._by_hand.show_text(self._streamed)
         else:
             self.query_one(ChatPane).stream(self._streamed, summary=summary)
 
@@ -175,21 +167,21 @@ class Workbench(Screen[int]):
             self._streamed = ""
             self.query_one(ChatPane).end_stream()
         elif isinstance(event, StageEntered):
-            self._show_stage(stage_spans(event))
+            self.show_stage(stage_spans(event))
         elif isinstance(event, SaveFailed):
-            self._say(event.reason)
+            self.say(event.reason)
         elif isinstance(event, TurnEnded):
             self._on_turn_ended(event)
         if not isinstance(event, StepCommitted):
             self.query_one(SessionPane).show(self._opened.on_disk())
-        self._refresh_facts()
+        self.refresh_facts()
 
     def _on_turn_ended(self, event: TurnEnded) -> None:
         before = self._turn_from
         steps = [step for step in self._session.timeline.path() if before is None or step.id > before]
-        self._show_stage(turn_spans(steps, _("last turn")))
+        self.show_stage(turn_spans(steps, _("last turn")))
         if event.reason is not None:
-            self._say(event.reason, fault=event.outcome != "cancelled")
+            self.say(event.reason, fault=event.outcome != "cancelled")
 
     # Asking
 
@@ -197,16 +189,18 @@ class Workbench(Screen[int]):
     def _on_sent(self, message: PromptText.Sent) -> None:
         if self._busy():
             return
-        self._close_panel()
-        self._hush()
+        self.close_panel()
+        self.hush()
         self.query_one(Prompt).put("")
         self.query_one(ChatPane).follow_end()
         self.query_one(MessagesPane).follow_end()
         self._turn_from = self._session.timeline.head
         self._turn = self.run_worker(self._ask(message.text), group="turn", exit_on_error=True)
-        self._refresh_facts()
+        self.refresh_facts()
 
     async def _ask(self, text: str) -> None:
+        from triptych.agent import run_turn  # not needed for the first picture
+
         try:
             await run_turn(self._session, text, model=self._opened.model, tools=self._opened.tools)
         except ModelError:
@@ -217,91 +211,38 @@ class Workbench(Screen[int]):
             self._turn = None
             self.post_message(CoreEvent(StreamEnded()))
 
+    @property
+    def _is_running(self) -> bool:
+        return self._turn is not None or (self._by_hand is not None and self._by_hand.is_writing)
+
     def _busy(self) -> bool:
         """Whether something runs that must end first; says so."""
-        if self._turn is None and self._writing is None:
+        if not self._is_running:
             return False
-        self._say(Reason("busy"))
+        self.say(Reason("busy"))
         return True
 
     # Layers by hand
 
-    def action_layer(self, layer: Layer) -> None:
+    async def action_layer(self, layer: Layer) -> None:
         if self._busy():
             return
-        self._hush()
+        self.hush()
+        if self._by_hand is None:
+            from triptych_tui.screens.layers_by_hand import LayersByHand
+
+            self._by_hand = LayersByHand(self, self._opened, self._sheet)
         messages = self.query_one(MessagesPane)
         selected = messages.selected if messages.has_focus else None
-        if selected is not None and not is_result(self._session.entries[selected].message):
-            selected = None
-        layer = layer_of_key(self._session, layer)
-        if self._run is None:
-            self._focus_before = self.focused
-        self._show_run(plan_by_hand(self._session, layer, selected))
-        self.query_one(LayerPanel).focus()
+        await self._by_hand.open(layer, selected)
 
-    @on(LayerPanel.Confirmed)
-    async def _on_confirmed(self) -> None:
-        run = self._run
-        if run is None or run.writing:
-            return
-        if run.awaits_request and isinstance(run.planned, SummaryPlan):
-            self._show_run(HandRun(run.layer, run.parameters, run.preset, run.planned, writing=True))
-            self._writing = self.run_worker(self._write_summary(run, run.planned), group="compaction")
-        elif run.plan is not None and run.can_apply:
-            await self._apply(run.plan)
+    def close_panel(self) -> None:
+        if self._by_hand is not None:
+            self._by_hand.close()
 
-    async def _write_summary(self, run: HandRun, planned: SummaryPlan) -> None:
-        done = run
-        try:
-            plan = await write_summary(self._session, planned, self._opened.model)
-            text = self._streamed or (self._run.summary if self._run else "")
-            done = HandRun(run.layer, run.parameters, run.preset, planned, summary=text, summary_plan=plan)
-        except ModelError as error:
-            self._say(error.reason)
-        finally:
-            self._writing = None
-            if self._run is not None and self._run.planned is planned:
-                self._show_run(done)
-
-    async def _apply(self, plan: Plan) -> None:
-        try:
-            step = self._session.perform(plan, self._session.begin_action())
-        except EditConflict as conflict:
-            self._say(conflict.reason)
-            self._close_panel()
-        else:
-            self._close_panel()
-            self._show_stage(turn_spans([step], _("done by hand")))
-        await self._session.save()
-
-    def _show_run(self, run: HandRun) -> None:
-        self._run = run
-        self.add_class("-panel")
-        self.query_one("#panel-header", PaneHeader).set_title(layer_title(run.layer))
-        targets = run.plan or run.planned
-        ink = LAYER_INKS[run.layer]
-        if isinstance(targets, SummaryPlan):
-            preview = Preview.of_request(targets, ink)
-        else:
-            preview = Preview.of(targets, self._sheet, ink)
-        self.query_one(LayerPanel).show_run(run, preview)
-        self.query_one(MessagesPane).show_preview(preview)
-        self._show_stage(preview_spans(run))
-        self._refresh_facts()
-
-    def _close_panel(self) -> None:
-        if self._run is None:
-            return
-        had_focus = self.query_one(LayerPanel).has_focus
-        self._run = None
-        self._show_stage([Span(" " + _("ready"), "muted")])
-        self.remove_class("-panel")
-        self.query_one(LayerPanel).show_run(None)
-        self.query_one(MessagesPane).show_preview(None)
-        if had_focus:
-            (self._focus_before or self.query_one(PromptText)).focus()
-        self._refresh_facts()
+    @property
+    def _run(self) -> HandRun | None:
+        return self._by_hand.run if self._by_hand is not None else None
 
     # Going back and forth
 
@@ -314,12 +255,12 @@ class Workbench(Screen[int]):
     async def _travel(self, move: object, otherwise: Reason) -> None:
         if self._busy():
             return
-        self._close_panel()
-        self._hush()
+        self.close_panel()
+        self.hush()
         if callable(move) and move():
             await self._session.save()
         else:
-            self._say(otherwise)
+            self.say(otherwise)
 
     # Focus
 
@@ -344,35 +285,33 @@ class Workbench(Screen[int]):
         self._shown = pane
         for name in PANES:
             self.set_class(name == pane, f"-show-{name}")
-        self._refresh_facts()
+        self.refresh_facts()
 
     def action_leave(self) -> None:
         """Esc: cancel what runs, else leave the panel, the notice or the prompt. Never undoes anything."""
-        if self._writing is not None:
-            self._writing.cancel()
-        elif self._run is not None:
-            self._close_panel()
+        if self._by_hand is not None and self._by_hand.run is not None:
+            self._by_hand.leave()
         elif self._turn is not None:
             self._turn.cancel()
-        elif not self._hush() and self._in_prompt():
+        elif not self.hush() and self._in_prompt():
             self.query_one(f"#{self._shown}", LineView).focus()
 
     async def action_quit(self) -> None:
         """Leave, with what runs cancelled in order and all saved."""
-        for worker in (self._writing, self._turn):
-            if worker is not None:
-                worker.cancel()
+        if self._by_hand is not None:
+            self._by_hand.leave()
         if self._turn is not None:
+            self._turn.cancel()
             with suppress(WorkerCancelled):
                 await self._turn.wait()
         await self._session.save()
         self.app.exit(0)
 
     def on_descendant_focus(self) -> None:
-        self._refresh_facts()
+        self.refresh_facts()
 
     def on_descendant_blur(self) -> None:
-        self._refresh_facts()
+        self.refresh_facts()
 
     @on(LineView.CursorMoved)
     def _on_cursor_moved(self, message: LineView.CursorMoved) -> None:
@@ -387,36 +326,45 @@ class Workbench(Screen[int]):
 
     @on(LineView.FollowChanged)
     def _on_follow_changed(self) -> None:
-        self._refresh_facts()
+        self.refresh_facts()
 
     # Words around the panes
 
     def _in_prompt(self) -> bool:
         return self.focused is not None and self.focused.id == "prompt-text"
 
-    def _say(self, reason: Reason, *, fault: bool = True) -> None:
-        self.query_one(Notice).say(reason, fault=fault)
+    def say(self, reason: Reason, *, fault: bool = True) -> None:
+        """Put a sentence above the prompt."""
+        if self._notice is None:
+            self._notice = Notice(id="notice")
+            self.mount(self._notice, before="#prompt")
+        self._notice.say(reason, fault=fault)
 
-    def _hush(self) -> bool:
-        return self.query_one(Notice).hush()
+    def hush(self) -> bool:
+        """Put the sentence away; whether there was one."""
+        return self._notice is not None and self._notice.hush()
 
-    def _show_stage(self, spans: list[Span]) -> None:
+    def show_stage(self, spans: list[Span]) -> None:
         self.query_one("#stage", Bar).show(spans)
 
-    def _refresh_facts(self) -> None:
-        running = self._turn is not None or self._writing is not None
+    def refresh_facts(self) -> None:
+        running = self._is_running
         self.query_one("#title", Bar).show(title_spans(self._opened, running=running, width=self.size.width))
         self.query_one("#keys", Bar).show(key_spans(self._run, running=running, in_prompt=self._in_prompt()))
         chat = self.query_one(ChatPane)
-        preview = preview_facts(self._run, self._opened, glyphs_of(self)) if self._run is not None else []
         self._head("chat", chat_facts(following=chat.following, empty=not chat.block_count))
         self._head("messages", messages_facts(self._sheet, self._opened, previewing=self._run is not None))
         self._head("file", file_facts(self._opened))
-        self._head("panel", preview)
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
 
     def _head(self, pane: str, facts: list[Span]) -> None:
         self.query_one(f"#{pane}-header", PaneHeader).set_facts(facts)
 
     def on_resize(self) -> None:
-        self._refresh_facts()
+        self.refresh_facts()
+
+
+def _collect_garbage_again() -> None:
+    """What was made until now stays for good, so collections need not look at it."""
+    gc.freeze()
+    gc.enable()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import N_
@@ -29,11 +28,9 @@ class LayerPanel(LineView):
         Binding("enter", "go_on", N_("Apply"), show=False, id="panel.apply"),
     ]
 
-    class Confirmed(Message):
-        """The user pressed Enter on what the panel shows."""
-
-    def __init__(self, sheet: Sheet, *, id: str) -> None:
+    def __init__(self, sheet: Sheet, go_on: Callable[[], Awaitable[None]], *, id: str) -> None:
         super().__init__(id=id)
+        self._go_on = go_on
         self._sheet = sheet
         self._run: HandRun | None = None
         self._preview: Preview | None = None
@@ -56,8 +53,8 @@ class LayerPanel(LineView):
     def block_key(self, index: int) -> Hashable:
         return (index, tuple(self._rows[index].spans))
 
-    def action_go_on(self) -> None:
-        self.post_message(self.Confirmed())
+    async def action_go_on(self) -> None:
+        await self._go_on()
 
     def _write(self) -> None:
         width = self.size.width - 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -28,8 +27,7 @@ _CACHED_BLOCKS = 1024
 _LINES_A_BLOCK = 1 << 32  # text selection speaks of (block, line) as one number, which no height above can move
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One row of a block, to the right of the selection edge.
 
     `ground` names the token that fills the row, over the selection's own. An `aside` (a blank between blocks, a
@@ -51,6 +49,9 @@ class Look(NamedTuple):
     focused: bool
     tied: bool
 
+
+_EMPTY, _BLANK = object(), object()
+"""Cache keys of what stands there without blocks, and below the last one."""
 
 _PLAIN = Look(selected=False, focused=False, tied=False)
 
@@ -280,10 +281,27 @@ class LineView(BlockScroll):
             if line < len(strips):
                 return strips[line], index * _LINES_A_BLOCK + line
         elif not self.block_count:
+            strips = self._empty_strips()
+            if y < len(strips):
+                return strips[y], None
+        return self._blank_strip(), None
+
+    def _empty_strips(self) -> list[Strip]:
+        tokens = tokens_of(self)
+        key = (_EMPTY, _PLAIN, self._view.width, tokens)
+        strips = self._strips.get(key)
+        if strips is None:
             lines = self.render_empty(self._text_width)
-            if y < len(lines):
-                return self._strip(lines[y], _PLAIN, tokens_of(self)), None
-        return self._strip(Line(), _PLAIN, tokens_of(self)), None
+            strips = self._strips[key] = [self._strip(line, _PLAIN, tokens) for line in lines]
+        return strips
+
+    def _blank_strip(self) -> Strip:
+        tokens = tokens_of(self)
+        key = (_BLANK, _PLAIN, self._view.width, tokens)
+        strips = self._strips.get(key)
+        if strips is None:
+            strips = self._strips[key] = [self._strip(Line(), _PLAIN, tokens)]
+        return strips[0]
 
     @property
     def _text_width(self) -> int:

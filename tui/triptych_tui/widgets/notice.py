@@ -12,7 +12,6 @@ from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.untrusted import wrap
-from triptych_tui.wording import say
 
 MOST_LINES = 4
 
@@ -27,6 +26,8 @@ class Notice(Widget):
 
     def say(self, reason: Reason, *, fault: bool = True) -> None:
         """Show what `reason` says until it is put away."""
+        from triptych_tui.wording import say  # a start has nothing to say
+
         self._text, self._fault = say(reason), fault
         self.add_class("-shown")
         self.refresh(layout=True)

@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import TextArea
 
 from triptych_tui.i18n import N_, _
@@ -55,26 +54,13 @@ class PromptText(TextArea):
         self.insert("\n")
 
 
-class _Sign(Widget):
-    """The sign before the text; lit while the prompt has the focus."""
-
-    DEFAULT_CSS = """
-    _Sign { width: 2; height: 1; }
-    """
-
-    def render_line(self, y: int) -> Strip:
-        focused = self.screen.focused is not None and self.screen.focused.parent is self.parent
-        span = Span(glyphs_of(self).prompt, "accent" if focused else "muted", "b")
-        return strip_of([span], tokens_of(self), self.size.width, "raised")
-
-
 class Prompt(Horizontal):
     """A growing text field with its sign, at most six lines high."""
 
     DEFAULT_CSS = """
     Prompt { height: auto; max-height: 6; background: $raised; padding: 0 1; }
     Prompt PromptText {
-        width: 1fr; height: auto; max-height: 6; background: $raised; color: $text;
+        width: 1fr; margin: 0 0 0 2; height: auto; max-height: 6; background: $raised; color: $text;
         border: none; padding: 0; scrollbar-size: 0 1;
         scrollbar-background: $raised; scrollbar-background-hover: $raised; scrollbar-background-active: $raised;
     }
@@ -83,7 +69,6 @@ class Prompt(Horizontal):
     """
 
     def compose(self) -> ComposeResult:
-        yield _Sign()
         yield PromptText(
             id="prompt-text",
             compact=True,
@@ -104,8 +89,13 @@ class Prompt(Horizontal):
         self.field.load_text(text)
         self.field.move_cursor(self.field.document.end)
 
+    def render_line(self, y: int) -> Strip:
+        """The sign before the text; lit while the prompt has the focus."""
+        sign = [Span(glyphs_of(self).prompt, "accent" if self.has_focus_within else "muted", "b")] if y == 0 else []
+        return strip_of(sign, tokens_of(self), self.size.width, "raised")
+
     def on_descendant_focus(self) -> None:
-        self.query_one(_Sign).refresh()
+        self.refresh()
 
     def on_descendant_blur(self) -> None:
-        self.query_one(_Sign).refresh()
+        self.refresh()

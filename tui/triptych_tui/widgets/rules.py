@@ -1,24 +1,13 @@
-"""Lines between the panes, and the tabs that stand for them where there is little room."""
+"""The rule above the prompt, and the tabs that stand for them where there is little room."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.strip import Strip
-from textual.widget import Widget
-
 from triptych_tui.i18n import _
-from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span
-from triptych_tui.themes import glyphs_of, tokens_of
+from triptych_tui.themes import glyphs_of
 from triptych_tui.widgets.bar import Bar
-
-
-class Column(Widget):
-    """The vertical rule between two panes."""
-
-    def render_line(self, y: int) -> Strip:
-        return strip_of([Span(glyphs_of(self).column, "rule")], tokens_of(self), self.size.width, "bg")
 
 
 class Rule(Bar):

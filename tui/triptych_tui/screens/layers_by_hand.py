@@ -1,0 +1,143 @@
+"""Layers run by hand on a workbench: first what they would do, then one key applies it, another leaves everything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+from textual.worker import Worker
+
+from triptych.agent import write_summary
+from triptych.edits import EditConflict
+from triptych.layers.plan import Plan
+from triptych.layers.summarize import SummaryPlan
+from triptych.messages import is_result
+from triptych.models.base import ModelError
+from triptych.stages import Layer
+from triptych_tui.hand_run import HandRun, layer_of_key, plan_by_hand
+from triptych_tui.i18n import _
+from triptych_tui.launch import OpenedSession
+from triptych_tui.messages_rows import Preview
+from triptych_tui.panel_lines import layer_title
+from triptych_tui.screens.facts import preview_facts
+from triptych_tui.sheet import Sheet
+from triptych_tui.spans import Span
+from triptych_tui.stage_words import LAYER_INKS, preview_spans, turn_spans
+from triptych_tui.themes import glyphs_of
+from triptych_tui.widgets.layer_panel import LayerPanel
+from triptych_tui.widgets.messages_pane import MessagesPane
+from triptych_tui.widgets.pane_header import PaneHeader
+
+if TYPE_CHECKING:
+    from triptych_tui.screens.workbench import Workbench
+
+
+class LayersByHand:
+    """At most one layer at a time: `run` is what its panel shows, None while there is none."""
+
+    def __init__(self, screen: Workbench, opened: OpenedSession, sheet: Sheet) -> None:
+        self.run: HandRun | None = None
+        self._screen = screen
+        self._opened = opened
+        self._session = opened.session
+        self._panel = LayerPanel(sheet, self.go_on, id="panel")
+        self._header = PaneHeader(0, "", id="panel-header")
+        self._sheet = sheet
+        self._writing: Worker[None] | None = None
+        self._focus_before: Widget | None = None
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether the model is writing a summary for the panel."""
+        return self._writing is not None
+
+    async def open(self, layer: Layer, selected: int | None) -> None:
+        """Plan a layer and show it; `selected` is the index of the entry that layer 1 should cut alone, if it can."""
+        if selected is not None and not is_result(self._session.entries[selected].message):
+            selected = None
+        run = plan_by_hand(self._session, layer_of_key(self._session, layer), selected)
+        if not self._panel.is_mounted:
+            box = Vertical(self._header, self._panel, id="panel-box", classes="pane")
+            await self._screen.query_one("#body", Horizontal).mount(box)
+        if self.run is None:
+            self._focus_before = self._screen.focused
+        self._show(run)
+        self._panel.focus()
+
+    async def go_on(self) -> None:
+        """Enter: send the request that is shown, or apply the plan that is shown."""
+        run = self.run
+        if run is None or run.writing:
+            return
+        if run.awaits_request and isinstance(run.planned, SummaryPlan):
+            self._show(replace(run, writing=True))
+            self._writing = self._screen.run_worker(self._write_summary(run, run.planned), group="compaction")
+        elif run.plan is not None and run.can_apply:
+            await self._apply(run.plan)
+
+    def leave(self) -> None:
+        """Esc: stop the summary that is being written, else close the panel. Nothing changes."""
+        if self._writing is not None:
+            self._writing.cancel()
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """Take the panel away and give the focus back."""
+        if self.run is None:
+            return
+        had_focus = self._panel.has_focus
+        self.run = None
+        self._screen.show_stage([Span(" " + _("ready"), "muted")])
+        self._screen.remove_class("-panel")
+        self._panel.show_run(None)
+        self._screen.query_one(MessagesPane).show_preview(None)
+        if had_focus:
+            (self._focus_before or self._screen.query_one("#prompt-text")).focus()
+        self._screen.refresh_facts()
+
+    def show_text(self, text: str) -> None:
+        """Show the summary as far as it has come."""
+        if self.run is not None and self.run.writing:
+            self._show(replace(self.run, summary=text))
+
+    async def _write_summary(self, run: HandRun, planned: SummaryPlan) -> None:
+        done = run
+        try:
+            plan = await write_summary(self._session, planned, self._opened.model)
+            done = replace(run, summary=planned.summary_in(plan), summary_plan=plan)
+        except ModelError as error:
+            self._screen.say(error.reason)
+        finally:
+            self._writing = None
+            if self.run is not None and self.run.planned is planned:
+                self._show(done)
+
+    async def _apply(self, plan: Plan) -> None:
+        try:
+            step = self._session.perform(plan, self._session.begin_action())
+        except EditConflict as conflict:
+            self._screen.say(conflict.reason)
+            self.close()
+        else:
+            self.close()
+            self._screen.show_stage(turn_spans([step], _("done by hand")))
+        await self._session.save()
+
+    def _show(self, run: HandRun) -> None:
+        self.run = run
+        self._screen.add_class("-panel")
+        targets = run.plan or run.planned
+        ink = LAYER_INKS[run.layer]
+        if isinstance(targets, SummaryPlan):
+            preview = Preview.of_request(targets, ink)
+        else:
+            preview = Preview.of(targets, self._sheet, ink)
+        self._header.set_title(layer_title(run.layer))
+        self._header.set_facts(preview_facts(run, self._opened, glyphs_of(self._screen)))
+        self._panel.show_run(run, preview)
+        self._screen.query_one(MessagesPane).show_preview(preview)
+        self._screen.show_stage(preview_spans(run))
+        self._screen.refresh_facts()
