@@ -35,13 +35,20 @@ def say(reason: Reason) -> str:
     if sentence is None:
         return _("Something happened that has no words yet: {id}").format(id=_shown(str(reason)))
     if isinstance(sentence, _Counted):
-        template = ngettext(sentence.one, sentence.many, reason.values[sentence.by])
+        template = ngettext(sentence.one, sentence.many, reason.values.get(sentence.by, 0))
     else:
         template = _(sentence)
-    values = {name: _shown(value) for name, value in reason.values.items()}
+    values = _Values({name: _shown(value) for name, value in reason.values.items()})
     if values.get("why") in FAULTS:
         values["why"] = fault_in_words(values["why"])
     return _OPTIONAL_PART.sub(lambda part: _part(part[1], values), template).format_map(values)
+
+
+class _Values(dict[str, Any]):
+    """What a sentence speaks of. A value nobody gave leaves a gap: half a sentence is better than none."""
+
+    def __missing__(self, name: str) -> str:
+        return "…"
 
 
 def fault_in_words(fault: str) -> str:

@@ -1,0 +1,144 @@
+"""F2, F3, F4 on a session: shown first, applied by one key, left by another, taken back exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
+from tests.support_scripted_model import ScriptedModel, fails, says
+
+from triptych.entries import messages_of
+from triptych.lesson_api import clean_old_tool_result, cut_tool_result
+from triptych_tui.app import TriptychApp
+from triptych_tui.launch import OpenedSession
+
+SIZES = [(80, 24), (120, 40), (200, 50)]
+
+
+def saved(session: OpenedSession) -> list[dict[str, object]]:
+    disk = session.on_disk()
+    assert disk is not None
+    return list(json.loads(disk.path.read_bytes()))
+
+
+def list_of(session: OpenedSession) -> str:
+    return json.dumps(messages_of(session.session.entries))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_f3_shows_targets_and_gain_and_enter_applies_what_was_shown(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4))
+    before = messages_of(session.session.entries)
+    app = app_on(session)
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("f3")
+        await until(pilot, lambda: "Clear old tool results" in screen_text(app), "the panel")
+        shown = screen_text(app)
+        assert "4 tool results > keep 2, so clear 2" in shown
+        assert "tool_msgs=[3, 7, 11, 15] old_tool_msgs=[3, 7]" in shown
+        assert messages_of(session.session.entries) == before, "a preview changes nothing"
+        await pilot.press("enter")
+        await until(pilot, lambda: session.session.is_saved and session.on_disk() is not None, "saved")
+    expected = json.loads(json.dumps(before))
+    clean_old_tool_result(expected, 2)
+    assert messages_of(session.session.entries) == expected
+    assert saved(session) == expected
+
+
+@pytest.mark.parametrize("key", ["f2", "f3", "f4"])
+async def test_esc_leaves_everything_as_it_was(tmp_path: Path, key: str) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4))
+    before = session.session.entries
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(key)
+        await until(pilot, lambda: "leave everything as it was" in screen_text(app), "the panel")
+        await pilot.press("escape")
+        await until(pilot, lambda: "leave everything as it was" not in screen_text(app), "the panel is gone")
+        assert session.session.entries is before
+        assert session.on_disk() is None, "nothing was written"
+
+
+async def test_f2_on_a_selected_result_cuts_that_one_alone(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(3))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "2", "home", "down", "down", "down", "down", "f2")  # the tools row is the first
+        await until(pilot, lambda: "Truncate tool results" in screen_text(app), "the panel")
+        assert "len(text)=200 limit=80 start_count=40" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: session.session.is_saved, "saved")
+    contents = [entry.message["content"] for entry in session.session.entries if entry.message["role"] == "tool"]
+    assert contents == [cut_tool_result("0" * 200, 80), "1" * 200, "2" * 200]
+
+
+async def test_f2_says_when_a_result_gets_longer(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(1, characters=85))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f2")
+        await until(pilot, lambda: "longer than before: 95" in screen_text(app), "the warning")
+
+
+async def test_f4_shows_the_request_then_the_summary_and_applies_that_text(tmp_path: Path) -> None:
+    model = ScriptedModel([says("They talked about 4417.")])
+    session = opened(tmp_path / "s.json", tool_talk(4), model)
+    before = list_of(session)
+    app = app_on(session)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await pilot.press("f4")
+        await until(pilot, lambda: "exactly as sent" in screen_text(app), "the request")
+        assert "[user] question 0" in screen_text(app)
+        assert not model.requests, "nothing is sent before Enter"
+        await pilot.press("enter")
+        await until(pilot, lambda: "They talked about 4417." in screen_text(app), "the summary")
+        assert list_of(session) == before, "shown, not applied"
+        await pilot.press("enter")
+        await until(pilot, lambda: session.session.is_saved, "saved")
+    assert len(model.requests) == 1
+    assert session.session.entries[1].message["content"] == "[以下是此前对话的摘要]\nThey talked about 4417."
+    assert saved(session) == messages_of(session.session.entries)
+
+
+async def test_f4_with_a_failing_model_says_so_and_keeps_everything(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4), ScriptedModel([fails("model.empty")]))
+    before = session.session.entries
+    app = app_on(session)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await pilot.press("f4", "enter")
+        await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the sentence")
+        assert "ask the model for the summary" in screen_text(app), "it can be asked for again"
+        assert session.session.entries is before
+
+
+async def test_undo_and_redo_give_back_the_same_messages_and_save_them(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4), ScriptedModel([says("A summary.")]))
+    app = app_on(session)
+    states = [list_of(session)]
+    async with app.run_test(size=(120, 40)) as pilot:
+        for keys in (["f2"], ["f3"], ["f4", "enter"]):
+            await pilot.press(*keys)
+            await until(pilot, lambda: "Enter apply" in screen_text(app), "something to apply")
+            await pilot.press("enter")
+            await until(pilot, lambda: list_of(session) != states[-1], "applied")
+            states.append(list_of(session))
+        await pilot.press("escape")
+        for state in states[-2::-1]:
+            await press_and_wait(app, session, "u", state, pilot)
+        await pilot.press("u")
+        await until(pilot, lambda: "nothing to" in screen_text(app), "the start is said")
+        for state in states[1:]:
+            await press_and_wait(app, session, "ctrl+r", state, pilot)
+    assert json.dumps(saved(session)) == states[-1]
+
+
+async def press_and_wait(app: TriptychApp, session: OpenedSession, key: str, state: str, pilot: object) -> None:
+    from textual.pilot import Pilot
+
+    assert isinstance(pilot, Pilot)
+    await pilot.press(key)
+    await until(pilot, lambda: list_of(session) == state and session.session.is_saved, f"{key} to that state")
