@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 import pyte
+from tests.support_picture import svg_of
 
 KEYS = {
     "up": "\x1b[A",
@@ -127,6 +128,11 @@ class Terminal:
         """What the screen shows, one line a row, without the blanks at the ends."""
         with self._changed:
             return self._text()
+
+    def svg(self) -> str:
+        """A picture of the screen."""
+        with self._changed:
+            return svg_of(self._screen)
 
     def send(self, keys: str) -> None:
         """Type `keys`; `KEYS` has those that are no characters."""

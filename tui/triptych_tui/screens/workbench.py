@@ -160,6 +160,8 @@ class Workbench(Screen[int]):
     @on(CoreEvent)
     def _on_core_event(self, message: CoreEvent) -> None:
         event = message.event
+        if not self.is_attached:
+            return  # the user has left; the session goes on to its end without being seen
         if change := self._sheet.follow(event):
             self.query_one(ChatPane).follow_sheet(change)
             self.query_one(MessagesPane).follow_sheet()
@@ -205,7 +207,8 @@ class Workbench(Screen[int]):
             await run_turn(self._session, text, model=self._opened.model, tools=self._opened.tools)
         except ModelError:
             # The session said why; a question that was taken back returns to the prompt.
-            if self._session.timeline.head == self._turn_from and not self.query_one(Prompt).text:
+            taken_back = self._session.timeline.head == self._turn_from
+            if self.is_attached and taken_back and not self.query_one(Prompt).text:
                 self.query_one(Prompt).put(text)
         finally:
             self._turn = None
