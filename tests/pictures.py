@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.support_terminal import Terminal
-from tests.support_workbench import workbench
+from tests.support_workbench import ask, workbench
 
 FOLDER = Path(__file__).parents[1] / "assets" / "pictures"
 QUESTIONS = (
@@ -21,34 +21,33 @@ QUESTIONS = (
     "Read harbour/tide_table.csv",
     "Read lighthouse/lamp_settings.toml",
 )
-Scene = Callable[[Terminal], None]
+MESSAGES = (5, 10, 14, 16)
+"""Messages in the list after each question."""
+Scene = Callable[[Terminal, Path], None]
 
 
-def begin(terminal: Terminal) -> None:
+def begin(terminal: Terminal, file: Path) -> None:
     """The first screen."""
     terminal.wait_for("No key and no network")
 
 
-def lesson(terminal: Terminal) -> None:
+def lesson(terminal: Terminal, file: Path) -> None:
     """Four questions: all three layers have run."""
-    begin(terminal)
-    for question in QUESTIONS:
-        terminal.send(question)
-        terminal.press("enter")
-        terminal.settle(quiet=1.0)
-    terminal.wait_for("SUMMARY")
+    begin(terminal, file)
+    for question, messages in zip(QUESTIONS, MESSAGES, strict=True):
+        ask(terminal, question, file, messages)
 
 
-def clear_preview(terminal: Terminal) -> None:
+def clear_preview(terminal: Terminal, file: Path) -> None:
     """Layer 2 by hand, before it is applied."""
-    lesson(terminal)
+    lesson(terminal, file)
     terminal.press("f3")
     terminal.wait_for("Clear old tool results")
 
 
-def summary_panel(terminal: Terminal) -> None:
+def summary_panel(terminal: Terminal, file: Path) -> None:
     """Layer 3 by hand: the request and the summary."""
-    lesson(terminal)
+    lesson(terminal, file)
     terminal.press("f4")
     terminal.wait_for("exactly as sent")
     terminal.press("enter")
@@ -65,10 +64,12 @@ SCENES: dict[str, tuple[Scene, int, int]] = {
 
 def take(name: str) -> None:
     scene, cols, rows = SCENES[name]
-    with tempfile.TemporaryDirectory() as home, workbench(Path(home), rows=rows, cols=cols) as terminal:
-        scene(terminal)
-        terminal.settle()
-        svg = terminal.svg()
+    with tempfile.TemporaryDirectory() as home:
+        file = Path(home) / "class.json"
+        with workbench(Path(home), "--new", file, rows=rows, cols=cols) as terminal:
+            scene(terminal, file)
+            terminal.settle()
+            svg = terminal.svg()
     FOLDER.mkdir(exist_ok=True)
     subprocess.run(["rsvg-convert", "-o", FOLDER / f"{name}.png"], input=svg, text=True, check=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,3 +19,18 @@ def workbench(
     """`triptych ARGUMENTS` with an empty home of its own."""
     command = [sys.executable, "-m", "triptych_tui", *arguments]
     return Terminal(command, env={"HOME": str(home), **(env or {})}, rows=rows, cols=cols)
+
+
+def ask(terminal: Terminal, text: str, file: Path, messages: int) -> str:
+    """Ask, and wait until the turn is over and the file holds that many messages; returns the screen."""
+    terminal.send(text)
+    terminal.press("enter")
+
+    def is_over(screen: str) -> bool:
+        try:
+            saved = json.loads(file.read_bytes())
+        except FileNotFoundError:
+            return False
+        return len(saved) == messages and "last turn" in screen and "✓ saved" in screen
+
+    return terminal.wait_for(is_over)

@@ -9,8 +9,7 @@ from typing import Any
 
 from tests.support_lesson import LessonAgent, read_file_of
 from tests.support_openai_server import serve
-from tests.support_terminal import Terminal
-from tests.support_workbench import SAMPLE_WORKSPACE, SYSTEM, workbench
+from tests.support_workbench import SAMPLE_WORKSPACE, SYSTEM, ask, workbench
 
 from triptych.layers.summarize import SUMMARY_PROMPT
 from triptych.messages import Message
@@ -45,21 +44,6 @@ def offline(messages: list[Message], *, tools: bool = True) -> Message:
 def offline_summary(rendered: str) -> str:
     request = [{"role": "system", "content": SUMMARY_PROMPT}, {"role": "user", "content": rendered}]
     return str(offline(request, tools=False)["content"])
-
-
-def ask(terminal: Terminal, text: str, file: Path, messages: int) -> str:
-    """Ask, and wait until the turn is over and the file holds that many messages; returns the screen."""
-    terminal.send(text)
-    terminal.press("enter")
-
-    def is_over(screen: str) -> bool:
-        try:
-            saved = json.loads(file.read_bytes())
-        except FileNotFoundError:
-            return False
-        return len(saved) == messages and "last turn" in screen and "✓ saved" in screen
-
-    return terminal.wait_for(is_over)
 
 
 def test_first_command_shows_the_window_and_a_question_shows_call_cut_result_and_answer(tmp_path: Path) -> None:
