@@ -8,7 +8,6 @@ from typing import Any
 
 from tests.support_scripted_model import Answer, Checkpoints, ScriptedModel, ScriptedTool
 from tests.support_strategies import faults
-
 from triptych.agent import open_gate, run_turn
 from triptych.checks import would_be_refused
 from triptych.entries import Entry, entries_from, messages_of

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support_workbench import SAMPLE_WORKSPACE, SYSTEM
 from textual.pilot import Pilot
 
+from tests.support_workbench import SAMPLE_WORKSPACE, SYSTEM
 from triptych.entries import entries_from
 from triptych.models.base import ChatModel
 from triptych.models.offline import OfflineModel

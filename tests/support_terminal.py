@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 import pyte
+
 from tests.support_picture import svg_of
 
 KEYS = {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support_strategies import any_lists, chat_lists, faults
 
+from tests.support_strategies import any_lists, chat_lists, faults
 from triptych import formats
 from triptych.checks import Problem, problems, would_be_refused
 from triptych.messages import Message

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.support_strategies import chat_lists, junk_lists
 
+from tests.support_strategies import chat_lists, junk_lists
 from triptych.formats import FormatError, Reading, Unreadable, read
 from triptych.formats.source import decode, parse
 from triptych.messages import Message

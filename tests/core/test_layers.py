@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support_strategies import SHORT_TEXTS, TEXTS, any_lists, chat_lists, faults, turns
 
+from tests.support_strategies import SHORT_TEXTS, TEXTS, any_lists, chat_lists, faults, turns
 from triptych.checks import would_be_refused
 from triptych.edits import Edit, EditConflict, apply, apply_in_place, inverse_of
 from triptych.entries import Entry, entries_from, messages_of

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support_scripted_model import Answer, ScriptedModel, ScriptedTool, asks_for, says
 
+from tests.support_scripted_model import Answer, ScriptedModel, ScriptedTool, asks_for, says
 from triptych.agent import run_turn
 from triptych.entries import entries_from, messages_of
 from triptych.events import Event, StageEntered, StepCommitted

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from tests.support_strategies import any_lists, chat_lists
 
+from tests.support_strategies import any_lists, chat_lists
 from triptych.messages import (
     Message,
     Pairing,

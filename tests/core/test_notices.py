@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+
 from tests.support_session_files import SYSTEM
 from tests.support_strategies import junk_lists
-
 from triptych.entries import Acknowledgement, Cleared, Entry, Mark, Pruned, Summary, Truncated
 from triptych.formats.notices import guess_marks
 from triptych.layers.prune import PruneParameters, prune

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.support_offline_model import FILES, SCHEMAS, Class, Reply, answer, reply
 from tests.support_strategies import TEXTS, any_lists, junk_lists
-
 from triptych.lesson_api import cut_tool_result, pruner_tool_text
 from triptych.messages import Message, tool_calls
 from triptych.models.base import Finish, ModelError, TextDelta, ToolCallDelta, UsageReport

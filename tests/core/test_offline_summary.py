@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+
 from tests.support_offline_model import FILES, Class, answer, reply
 from tests.support_strategies import TEXTS, any_lists
-
 from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX, SUMMARY_PROMPT, render
 from triptych.lesson_api import compact, estimate_token
 from triptych.messages import Message

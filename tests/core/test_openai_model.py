@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tests.support_openai_server import (
     DONE,
     DROP,
@@ -38,7 +39,6 @@ from tests.support_openai_server import (
     text_chunks,
     usage_chunk,
 )
-
 from triptych.layers.summarize import SUMMARY_PROMPT
 from triptych.messages import ToolCall, tool_calls
 from triptych.models.assemble import AnswerBuilder

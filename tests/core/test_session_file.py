@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+
 from tests.support_session_files import ANSWER, LIST, SYSTEM, USER, dumped, leftovers
 from tests.support_strategies import chat_lists, junk_lists
-
 from triptych.entries import Entry, entries_from
 from triptych.messages import Message
 from triptych.storage.atomic import replace_file

@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.support_session_files import LIST, SYSTEM, USER, dumped, leftovers, refusal
 
+from tests.support_session_files import LIST, SYSTEM, USER, dumped, leftovers, refusal
 from triptych.entries import entries_from
 from triptych.formats import FormatError
 from triptych.storage.atomic import replace_file

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support_strategies import TEXTS, chat_lists, junk_lists, turns
 
+from tests.support_strategies import TEXTS, chat_lists, junk_lists, turns
 from triptych.edits import Edit, EditConflict, append_edit
 from triptych.entries import Entry, Repaired, entries_from, messages_of
 from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved

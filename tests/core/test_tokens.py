@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support_strategies import CHARACTERS, any_lists, chat_lists
 
+from tests.support_strategies import CHARACTERS, any_lists, chat_lists
 from triptych.entries import Entry, entries_from
 from triptych.messages import Message, pictures_in, role_of, text_of, tool_calls
 from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage, apportion

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+
 from tests.support_workspace import (
     ask,
     assert_refused,
@@ -19,7 +20,6 @@ from tests.support_workspace import (
     read,
     searched,
 )
-
 from triptych.messages import ToolCall
 from triptych.tools import files, workspace
 from triptych.tools.base import Toolbox, ToolOutput

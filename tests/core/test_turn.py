@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.support_desk import LESSON, LONG, QUIET, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, asks_for, says
-
 from triptych import lesson_api
 from triptych.entries import Cleared, Entry, Pruned, Summary, Truncated
 from triptych.events import StageEntered, StepCommitted, TextStreamed, ToolStarted, TurnEnded

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.support_desk import LESSON, LONG, QUIET, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, Checkpoints, asks_for, fails, says
 from tests.support_strategies import CALL_IDS, TEXTS, chat_lists, faults
-
 from triptych import lesson_api
 from triptych.agent import INTERRUPTED_RESULT
 from triptych.entries import Entry, Interrupted, messages_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.support_desk import LESSON, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, asks_for, fails, says
-
 from triptych import lesson_api
 from triptych.agent import INTERRUPTED_RESULT
 from triptych.entries import Entry, Interrupted, messages_of

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tests.support_workspace import (
     ask,
     assert_refused,
@@ -18,7 +19,6 @@ from tests.support_workspace import (
     searched,
     unreadable,
 )
-
 from triptych.tools import workspace
 from triptych.tools.base import ToolOutput
 from triptych.tools.files import file_tools

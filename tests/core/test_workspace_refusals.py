@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from tests.support_workspace import (
     SECRET,
     ask,
@@ -23,7 +24,6 @@ from tests.support_workspace import (
     searched,
     unreadable,
 )
-
 from triptych.tools.base import ToolOutput
 from triptych.tools.files import ReadFile, file_tools
 from triptych.tools.workspace import Refused, Workspace, open_folder

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, fails, says
-
 from triptych.checks import would_be_refused
 from triptych.entries import messages_of
 from triptych.models.offline import OfflineModel

@@ -10,7 +10,6 @@ from typing import Any
 from tests.support_lesson import LessonAgent, read_file_of
 from tests.support_openai_server import serve
 from tests.support_workbench import SAMPLE_WORKSPACE, SYSTEM, ask, workbench
-
 from triptych.layers.summarize import SUMMARY_PROMPT
 from triptych.messages import Message
 from triptych.models.assemble import AnswerBuilder

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.support_command_line import MESSAGES, CommandLine, answer_of, fault_of, saved, turn
 from tests.support_openai_server import OpenAIServer, answer, stalled
-
 from triptych.lesson_api import rebuild
 
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.support_command_line import MESSAGES, CommandLine, answer_of, fault_of, saved, turn
 from tests.support_openai_server import OpenAIServer, answer, error
-
 from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
 from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
 from triptych.lesson_api import cut_tool_result, rebuild

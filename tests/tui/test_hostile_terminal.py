@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.support_openai_server import serve
 from tests.support_terminal import Terminal
 from tests.support_workbench import SYSTEM, workbench

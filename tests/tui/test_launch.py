@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.support_command_line import MESSAGES, saved
 from tests.support_terminal import Terminal
 from tests.support_workbench import workbench
-
 from triptych.entries import Summary, messages_of
 from triptych.formats import FormatError
 from triptych.lesson_api import rebuild

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, fails, says
-
 from triptych.entries import messages_of
 from triptych.lesson_api import clean_old_tool_result, cut_tool_result
 from triptych_tui.app import TriptychApp

@@ -1,0 +1,52 @@
+"""The panes at every size, and one selection in all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
+from triptych_tui.widgets.chat_pane import ChatPane
+from triptych_tui.widgets.messages_pane import MessagesPane
+from triptych_tui.widgets.session_pane import SessionPane
+
+
+@pytest.mark.parametrize(
+    ("cols", "rows"), [(20, 6), (40, 12), (80, 24), (99, 30), (100, 30), (159, 45), (160, 45), (200, 50)]
+)
+async def test_no_row_is_wider_than_the_terminal(tmp_path: Path, cols: int, rows: int) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(6))
+    await session.session.save()
+    app = app_on(session)
+    async with app.run_test(size=(cols, rows)) as pilot:
+        for keys in (["escape", "1"], ["2"], ["3"], ["f3"], ["escape"], ["f4"], ["escape"]):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert all(strip.cell_length <= cols for strip in app.screen._compositor.render_strips())
+
+
+async def test_resizing_moves_between_tabs_and_columns(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(3))
+    app = app_on(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert "2 Messages" in screen_text(app).splitlines()[2], "a tab"
+        assert not app.screen.query_one(MessagesPane).size
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: bool(app.screen.query_one(MessagesPane).size), "messages beside the chat")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: not app.screen.query_one(MessagesPane).size, "tabs again")
+
+
+async def test_the_selection_is_one_in_all_panes(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(6))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f3", "enter")
+        await until(pilot, lambda: session.on_disk() is not None, "a file to look at")
+        await pilot.press("escape", "2", "home", *["down"] * 4)
+        await until(pilot, lambda: app.screen.query_one(ChatPane).selected == 3, "the chat goes along")
+        assert app.screen.query_one(MessagesPane).selected == 3
+        assert app.screen.query_one(SessionPane).selected == 3
+        await pilot.press("3", "down")
+        await until(pilot, lambda: app.screen.query_one(MessagesPane).selected == 4, "messages follow the file")
