@@ -9,6 +9,7 @@ import pytest
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, fails, says
+from tests.support_workbench import SYSTEM
 from triptych.entries import messages_of
 from triptych.lesson_api import clean_old_tool_result, cut_tool_result
 from triptych_tui.app import TriptychApp
@@ -142,3 +143,54 @@ async def press_and_wait(app: TriptychApp, session: OpenedSession, key: str, sta
     assert isinstance(pilot, Pilot)
     await pilot.press(key)
     await until(pilot, lambda: list_of(session) == state and session.session.is_saved, f"{key} to that state")
+
+
+async def test_parameters_are_edited_with_live_preview_and_bad_values_are_said(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f3")
+        await until(pilot, lambda: "so clear 2" in screen_text(app), "the plan in force")
+        assert "preset lesson" in screen_text(app)
+        await pilot.press("tab", "end", "backspace", "1")
+        await until(pilot, lambda: "4 tool results > keep 1, so clear 3" in screen_text(app), "the new plan")
+        assert "edited" in screen_text(app)
+        await pilot.press("backspace", "x")
+        await until(pilot, lambda: "which is no number" in screen_text(app), "what is wrong")
+        assert "apply as one step" not in screen_text(app)
+        await pilot.press("backspace", "1", "ctrl+j")
+        await until(pilot, lambda: session.session.is_saved and session.on_disk() is not None, "applied from the field")
+    expected = [{"role": "system", "content": SYSTEM}, *tool_talk(4)]
+    clean_old_tool_result(expected, 1)
+    assert messages_of(session.session.entries) == expected
+
+
+async def test_f2_tries_a_text_of_ones_own(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(1))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f2", "tab", "end", "backspace", "backspace", "4", "tab", "tab", *"0123456789")
+        await until(pilot, lambda: "longer: 10 → " in screen_text(app), "that it gets longer")
+        assert "01⏎...中间省略6个字...⏎89" in screen_text(app)
+
+
+async def test_a_summary_can_be_edited_asked_for_again_and_taken_as_received(tmp_path: Path) -> None:
+    model = ScriptedModel([says("First."), says("Second.")])
+    session = opened(tmp_path / "s.json", tool_talk(4), model)
+    app = app_on(session)
+    async with app.run_test(size=(120, 70)) as pilot:
+        await pilot.press("f4", "enter")
+        await until(pilot, lambda: "First." in screen_text(app), "the summary")
+        await pilot.press("r")
+        await until(pilot, lambda: "Second." in screen_text(app), "the second try")
+        await pilot.press("tab", "tab", "tab")  # prompt, messages … the fields, then the text
+        app.screen.query_one("#summary-text").focus()
+        await pilot.press(*"My ")
+        await until(pilot, lambda: "edited by you" in screen_text(app), "edited")
+        app.screen.query_one("#panel").focus()
+        await pilot.press("v")
+        await until(pilot, lambda: "edited by you" not in screen_text(app), "as received")
+        app.screen.query_one("#summary-text").focus()
+        await pilot.press(*"Our ", "ctrl+j")
+        await until(pilot, lambda: session.session.is_saved and session.on_disk() is not None, "accepted")
+    assert session.session.entries[1].message["content"] == "[以下是此前对话的摘要]\nOur Second."

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.clear import ClearParameters
+from triptych.layers.parameters import ParameterError
 from triptych.layers.plan import Plan
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
+from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.stages import Layer
 
@@ -22,7 +26,9 @@ class HandRun:
 
     preset: the name of the policy its parameters come from.
     planned: for layers 1 and 2 the plan itself; for layer 3 first the request, or a plan that says why there is none.
-    summary_plan: layer 3 with its summary in place, once that has been written; `summary` its text while it streams.
+    summary_plan: layer 3 with its summary in place, once that has been written; `summary` is its text as it stands,
+        `received` as the model wrote it.
+    edited: the parameters are not the preset's. problem: why what was typed cannot be one.
     """
 
     layer: Layer
@@ -32,6 +38,9 @@ class HandRun:
     writing: bool = False
     summary: str = ""
     summary_plan: Plan | None = None
+    edited: bool = False
+    received: str = ""
+    problem: Reason | None = None
 
     @property
     def plan(self) -> Plan | None:
@@ -41,11 +50,12 @@ class HandRun:
     @property
     def awaits_request(self) -> bool:
         """Layer 3's first act: the request is shown and has not been sent."""
-        return isinstance(self.planned, SummaryPlan) and self.summary_plan is None and not self.writing
+        is_first_act = isinstance(self.planned, SummaryPlan) and self.summary_plan is None
+        return is_first_act and not self.writing and self.problem is None
 
     @property
     def can_apply(self) -> bool:
-        return self.plan is not None and bool(self.plan.edits)
+        return self.problem is None and self.plan is not None and bool(self.plan.edits)
 
 
 def layer_of_key(session: Session, layer: Layer) -> Layer:
@@ -55,25 +65,62 @@ def layer_of_key(session: Session, layer: Layer) -> Layer:
     return layer
 
 
-def plan_by_hand(session: Session, layer: Layer, selected: int | None = None) -> HandRun:
-    """Plan a layer on the list at the head with the policy's parameters, or the lesson's where it has none.
+def parameters_in_force(session: Session, layer: Layer) -> tuple[Parameters, str]:
+    """The policy's parameters of a layer, or the lesson's where it has none, and the preset they come from."""
+    policy = session.policy
+    own: Parameters | None = getattr(policy, layer)
+    if own is not None:
+        return own, policy.name
+    lesson: dict[Layer, Parameters] = {
+        "truncate": TruncateParameters.lesson(),
+        "clear": ClearParameters.lesson(),
+        "prune": PruneParameters.lesson(),
+        "summarize": SummarizeParameters.lesson(),
+    }
+    return lesson[layer], "lesson"
+
+
+def plan_by_hand(
+    session: Session, layer: Layer, selected: int | None = None, parameters: Parameters | None = None
+) -> HandRun:
+    """Plan a layer on the list at the head, with the parameters in force unless others are given.
 
     `selected` is the index of a tool result that layer 1 should cut alone.
     """
-    policy, entries, counter = session.policy, session.entries, session.counter
-    preset = policy.name if getattr(policy, layer) is not None else "lesson"
-    parameters: Parameters
-    planned: Plan | SummaryPlan
-    if layer == "truncate":
-        parameters = policy.truncate or TruncateParameters.lesson()
-        planned = truncate.plan(entries, parameters, counter, None if selected is None else (selected,))
-    elif layer == "clear":
-        parameters = policy.clear or ClearParameters.lesson()
-        planned = clear.plan(entries, parameters, counter)
-    elif layer == "prune":
-        parameters = policy.prune or PruneParameters.lesson()
-        planned = prune.plan(entries, parameters, counter)
-    else:
-        parameters = policy.summarize or SummarizeParameters.lesson()
-        planned = summarize.plan(entries, parameters, counter, session.new_ids(2))
-    return HandRun(layer, parameters, preset, planned)
+    in_force, preset = parameters_in_force(session, layer)
+    chosen = parameters or in_force
+    return HandRun(layer, chosen, preset, _planned(session, chosen, selected), edited=chosen != in_force)
+
+
+def _planned(session: Session, parameters: Parameters, selected: int | None) -> Plan | SummaryPlan:
+    entries, counter = session.entries, session.counter
+    match parameters:
+        case TruncateParameters():
+            return truncate.plan(entries, parameters, counter, None if selected is None else (selected,))
+        case ClearParameters():
+            return clear.plan(entries, parameters, counter)
+        case PruneParameters():
+            return prune.plan(entries, parameters, counter)
+        case SummarizeParameters():
+            return summarize.plan(entries, parameters, counter, session.new_ids(2))
+
+
+EDITABLE: dict[Layer, tuple[str, ...]] = {
+    "truncate": ("limit", "head_share"),
+    "clear": ("keep", "placeholder"),
+    "prune": ("keep_turns", "max_lines", "max_characters"),
+    "summarize": ("keep_turns",),
+}
+"""The parameters that a panel lets people change, by layer."""
+
+
+def with_texts(parameters: Parameters, texts: Mapping[str, str]) -> Parameters:
+    """Parameters with values as they were typed. Raises ParameterError for one that is no number or out of range."""
+    values: dict[str, Any] = {}
+    for name, text in texts.items():
+        kind = type(getattr(parameters, name))
+        try:
+            values[name] = kind(text)
+        except ValueError:
+            raise ParameterError("parameter.not_a_number", name=name, value=text) from None
+    return replace(parameters, **values)

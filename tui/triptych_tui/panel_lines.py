@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from triptych.entries import Entry
 from triptych.layers.plan import Plan, kept_prefix
@@ -48,9 +47,11 @@ class PanelLines:
 
     def lines(self) -> list[Row]:
         run = self._run
-        sections = [self._why(), self._parameters()]
+        sections = [self._why()]
         if isinstance(run.planned, SummaryPlan):
-            sections += [self._request(run.planned), self._summary()]
+            sections.append(self._request(run.planned))
+            if run.writing:
+                sections.append(self._summary())
         plan = run.plan
         if plan is not None and plan.edits:
             if not isinstance(run.planned, SummaryPlan):
@@ -61,21 +62,13 @@ class PanelLines:
 
     def _why(self) -> Iterator[Row]:
         yield self._heading(_("Why"))
+        if self._run.problem is not None:
+            yield from self._text(say(self._run.problem), "error")
+            return
         reason = (self._run.summary_plan or self._run.planned).reason
         yield from self._text(say(reason))
         if variables := variables_line(reason):
             yield from self._text(variables, "muted")
-
-    def _parameters(self) -> Iterator[Row]:
-        yield self._heading(_("Parameters"), _("preset {name}").format(name=self._run.preset))
-        names = _parameter_names()
-        for field in fields(self._run.parameters):
-            if field.name not in names:
-                continue
-            value = getattr(self._run.parameters, field.name)
-            shown = ", ".join(value) if isinstance(value, tuple) else str(value)
-            left = [Span(names[field.name].ljust(21), "muted"), Span(one_line(shown) or _("none"), "text", "b")]
-            yield self._line(left)
 
     def _targets(self, plan: Plan) -> Iterator[Row]:
         targets = [entry for edit in plan.edits for entry in edit.removed]
@@ -147,15 +140,10 @@ class PanelLines:
                 yield self._line([Span("   " + words, "faint")])
 
     def _summary(self) -> Iterator[Row]:
-        run = self._run
-        if run.awaits_request:
-            return
-        state = _("the model is writing") if run.writing else _("as received")
-        yield self._heading(_("Summary"), state)
-        caret = [Span(self._glyphs.caret, "accent")] if run.writing else []
-        lines = wrap(clean(run.summary), max(self._room - 2, 2)) or [""]
+        yield self._heading(_("Summary"), _("the model is writing"))
+        lines = wrap(clean(self._run.summary), max(self._room - 2, 2)) or [""]
         for number, piece in enumerate(lines):
-            end = caret if number == len(lines) - 1 else []
+            end = [Span(self._glyphs.caret, "accent")] if number == len(lines) - 1 else []
             yield self._line([Span(self._glyphs.tie + " ", "l3"), Span(piece), *end])
 
     def _keys(self) -> Iterator[Row]:
@@ -164,6 +152,10 @@ class PanelLines:
             yield self._key("Enter", _("ask the model for the summary"), lit=True)
         elif run.can_apply:
             yield self._key("Enter", _("apply as one step"), lit=True)
+        if run.summary_plan is not None:
+            yield self._key("r", _("ask again"), lit=False)
+            if run.summary != run.received:
+                yield self._key("v", _("as received"), lit=False)
         leave = _("cancel; everything stays as it was") if run.writing else _("leave everything as it was")
         yield self._key("Esc", leave, lit=False)
 
@@ -181,15 +173,3 @@ class PanelLines:
     def _line(self, left: list[Span], right: list[Span] | None = None) -> Row:
         spans = spread(left, right, self._room) if right else cut_spans(left, self._room)
         return Row([Span(" " * MARGIN), *spans])
-
-
-def _parameter_names() -> dict[str, str]:
-    """The parameters that the panel shows, in words with their unit."""
-    return {
-        "limit": _("limit (characters)"),
-        "keep": _("keep (results)"),
-        "placeholder": _("placeholder"),
-        "keep_turns": _("keep (turns)"),
-        "max_lines": _("max lines"),
-        "max_characters": _("max characters"),
-    }

@@ -1,7 +1,7 @@
 """Every reason of the core as a sentence: the one place where ids become words.
 
 A template names the reason's values in braces. Parts in square brackets are left out where one of their values is
-missing or empty. `_Counted` holds two forms, chosen by the value it names.
+missing or empty. `_Counted` holds two forms, chosen by the value it names; it marks both for the catalogues.
 """
 
 from __future__ import annotations
@@ -103,83 +103,83 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
     "truncate.cut_many": _Counted(
         "results",
-        N_("{results} tool result > {limit} characters: {omitted} characters are left out of its middle"),
-        N_("{results} tool results > {limit} characters: {omitted} characters are left out of their middles"),
+        "{results} tool result > {limit} characters: {omitted} characters are left out of its middle",
+        "{results} tool results > {limit} characters: {omitted} characters are left out of their middles",
     ),
     "truncate.within_limit": N_("{length} characters ≤ {limit}: it stays whole"),
     "truncate.already_cut": N_("it is truncated already, and cut again it would only lose more"),
     "truncate.no_results": N_("there is no tool result to truncate"),
     "truncate.none_over_limit": _Counted(
         "results",
-        N_("{results} tool result: not over {limit} characters, or truncated already"),
-        N_("{results} tool results: none that is over {limit} characters and not yet truncated"),
+        "{results} tool result: not over {limit} characters, or truncated already",
+        "{results} tool results: none that is over {limit} characters and not yet truncated",
     ),
     "clear.done": _Counted(
         "results",
-        N_("{results} tool result > keep {keep}, so clear {cleared}"),
-        N_("{results} tool results > keep {keep}, so clear {cleared}"),
+        "{results} tool result > keep {keep}, so clear {cleared}",
+        "{results} tool results > keep {keep}, so clear {cleared}",
     ),
     "clear.nothing_old": _Counted(
         "results",
-        N_("{results} tool result, keep {keep}: nothing old to clear"),
-        N_("{results} tool results, keep {keep}: nothing old to clear"),
+        "{results} tool result, keep {keep}: nothing old to clear",
+        "{results} tool results, keep {keep}: nothing old to clear",
     ),
     "clear.all_cleared_before": _Counted(
         "results",
-        N_("{results} tool result, keep {keep}: the old one is cleared already"),
-        N_("{results} tool results, keep {keep}: all old ones are cleared already"),
+        "{results} tool result, keep {keep}: the old one is cleared already",
+        "{results} tool results, keep {keep}: all old ones are cleared already",
     ),
     "prune.done": _Counted(
         "turns",
-        N_("{turns} user turn, keep {keep_turns}: old tool results pruned: {pruned}"),
-        N_("{turns} user turns, keep {keep_turns}: old tool results pruned: {pruned}"),
+        "{turns} user turn, keep {keep_turns}: old tool results pruned: {pruned}",
+        "{turns} user turns, keep {keep_turns}: old tool results pruned: {pruned}",
     ),
     "prune.nothing_old": _Counted(
         "turns",
-        N_("{turns} user turn, keep {keep_turns}: nothing old to prune"),
-        N_("{turns} user turns, keep {keep_turns}: nothing old to prune"),
+        "{turns} user turn, keep {keep_turns}: nothing old to prune",
+        "{turns} user turns, keep {keep_turns}: nothing old to prune",
     ),
     "prune.nothing_long": _Counted(
         "turns",
-        N_("{turns} user turn, keep {keep_turns}: no old tool result is long enough to prune"),
-        N_("{turns} user turns, keep {keep_turns}: no old tool result is long enough to prune"),
+        "{turns} user turn, keep {keep_turns}: no old tool result is long enough to prune",
+        "{turns} user turns, keep {keep_turns}: no old tool result is long enough to prune",
     ),
     "summarize.too_few_turns": _Counted(
         "turns",
-        N_("{turns} user turn, keep {keep_turns}: nothing old to summarize"),
-        N_("{turns} user turns, keep {keep_turns}: nothing old to summarize"),
+        "{turns} user turn, keep {keep_turns}: nothing old to summarize",
+        "{turns} user turns, keep {keep_turns}: nothing old to summarize",
     ),
     "summarize.old_turns": _Counted(
         "old",
-        N_("{turns} user turns, keep {keep_turns}: {old} old message to summarize"),
-        N_("{turns} user turns, keep {keep_turns}: {old} old messages to summarize"),
+        "{turns} user turns, keep {keep_turns}: {old} old message to summarize",
+        "{turns} user turns, keep {keep_turns}: {old} old messages to summarize",
     ),
     "summarize.with_summary_as_turn": _Counted(
         "old",
-        N_("{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old message to summarize"),
-        N_("{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old messages to summarize"),
+        "{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old message to summarize",
+        "{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old messages to summarize",
     ),
     "summarize.done": _Counted(
         "replaced",
-        N_("{replaced} old message → 1 summary: ~{old_tokens} → ~{new_tokens} tokens"),
-        N_("{replaced} old messages → 1 summary: ~{old_tokens} → ~{new_tokens} tokens"),
+        "{replaced} old message → 1 summary: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old messages → 1 summary: ~{old_tokens} → ~{new_tokens} tokens",
     ),
     "summarize.done_larger": _Counted(
         "replaced",
-        N_("{replaced} old message → 1 summary that is larger than it: ~{old_tokens} → ~{new_tokens} tokens"),
-        N_("{replaced} old messages → 1 summary that is larger than they: ~{old_tokens} → ~{new_tokens} tokens"),
+        "{replaced} old message → 1 summary that is larger than it: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old messages → 1 summary that is larger than they: ~{old_tokens} → ~{new_tokens} tokens",
     ),
     "summarize.blank": N_("the summary is blank, so all messages stay; try again or write one yourself"),
     "summarize.failed": N_("no summary could be made, so all messages stay. {why}"),
     "decide.layer_off": N_("this policy never summarizes"),
     "decide.by_hand_only": N_("this policy summarizes by hand only"),
     "decide.turns_over": _Counted(
-        "turns", N_("{turns} user turn > {limit}, so summarize"), N_("{turns} user turns > {limit}, so summarize")
+        "turns", "{turns} user turn > {limit}, so summarize", "{turns} user turns > {limit}, so summarize"
     ),
     "decide.turns_within": _Counted(
         "turns",
-        N_("{turns} user turn ≤ {limit}, so nothing to summarize"),
-        N_("{turns} user turns ≤ {limit}, so nothing to summarize"),
+        "{turns} user turn ≤ {limit}, so nothing to summarize",
+        "{turns} user turns ≤ {limit}, so nothing to summarize",
     ),
     "decide.share_over": N_("{tokens} tokens ≥ {threshold} of the window's {window}, so summarize"),
     "decide.share_within": N_("{tokens} tokens < {threshold} of the window's {window}, so nothing to summarize"),
@@ -192,15 +192,15 @@ _TURN: Mapping[str, str | _Counted] = {
     "turn.received": N_("the question joins the list"),
     "turn.request": _Counted(
         "messages",
-        N_("request {request}: {messages} message, ~{tokens} tokens"),
-        N_("request {request}: {messages} messages, ~{tokens} tokens"),
+        "request {request}: {messages} message, ~{tokens} tokens",
+        "request {request}: {messages} messages, ~{tokens} tokens",
     ),
-    "turn.calls": _Counted("calls", N_("the model calls {calls} tool"), N_("the model calls {calls} tools")),
-    "turn.tool": _Counted("left", N_("{tool} runs: {left} call to answer"), N_("{tool} runs: {left} calls to answer")),
+    "turn.calls": _Counted("calls", "the model calls {calls} tool", "the model calls {calls} tools"),
+    "turn.tool": _Counted("left", "{tool} runs: {left} call to answer", "{tool} runs: {left} calls to answer"),
     "turn.result": _Counted(
         "characters",
-        N_("a result of {characters} character joins the list"),
-        N_("a result of {characters} characters joins the list"),
+        "a result of {characters} character joins the list",
+        "a result of {characters} characters joins the list",
     ),
     "turn.answer": N_("the model answers"),
     "turn.saving": N_("the list is written to the session file"),
@@ -263,6 +263,7 @@ _MODELS: Mapping[str, str | _Counted] = {
 
 _SETTINGS: Mapping[str, str | _Counted] = {
     "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
+    "parameter.not_a_number": N_("{name} is “{value}”, which is no number. Nothing was changed."),
     "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
     "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger."),
     "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
@@ -306,8 +307,8 @@ _FILES: Mapping[str, str | _Counted] = {
     "open.foreign": N_("This file is another program's or has no system message ({format}), so it is only read."),
     "open.damaged": _Counted(
         "places",
-        N_("{places} place could not be read as it stands, so the file is only read; `triptych check` tells."),
-        N_("{places} places could not be read as they stand, so the file is only read; `triptych check` tells."),
+        "{places} place could not be read as it stands, so the file is only read; `triptych check` tells.",
+        "{places} places could not be read as they stand, so the file is only read; `triptych check` tells.",
     ),
     "open.unsaved": N_("{path} cannot be used: {error}. It was not changed; this session is not saved."),
     "open.moved_aside": N_(

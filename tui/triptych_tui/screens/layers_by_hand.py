@@ -11,12 +11,13 @@ from textual.worker import Worker
 
 from triptych.agent import write_summary
 from triptych.edits import EditConflict
+from triptych.layers.parameters import ParameterError
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import is_result
 from triptych.models.base import ModelError
 from triptych.stages import Layer
-from triptych_tui.hand_run import HandRun, layer_of_key, plan_by_hand
+from triptych_tui.hand_run import HandRun, layer_of_key, plan_by_hand, with_texts
 from triptych_tui.i18n import _
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import Preview
@@ -29,6 +30,8 @@ from triptych_tui.themes import glyphs_of
 from triptych_tui.widgets.layer_panel import LayerPanel
 from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.pane_header import PaneHeader
+from triptych_tui.widgets.parameter_form import ParameterForm
+from triptych_tui.widgets.summary_editor import SummaryEditor
 
 if TYPE_CHECKING:
     from triptych_tui.screens.workbench import Workbench
@@ -42,9 +45,12 @@ class LayersByHand:
         self._screen = screen
         self._opened = opened
         self._session = opened.session
-        self._panel = LayerPanel(sheet, self.go_on, id="panel")
+        self._panel = LayerPanel(sheet, self, id="panel")
         self._header = PaneHeader(0, "", id="panel-header")
         self._sheet = sheet
+        self._form: ParameterForm | None = None
+        self._summary = SummaryEditor(self._edit_summary, self._go_on_soon)
+        self._selected: int | None = None
         self._writing: Worker[None] | None = None
         self._focus_before: Widget | None = None
 
@@ -58,11 +64,16 @@ class LayersByHand:
         if selected is not None and not is_result(self._session.entries[selected].message):
             selected = None
         run = plan_by_hand(self._session, layer_of_key(self._session, layer), selected)
+        self._selected = selected
         if not self._panel.is_mounted:
-            box = Vertical(self._header, self._panel, id="panel-box", classes="pane")
+            box = Vertical(self._header, self._panel, self._summary, id="panel-box", classes="pane")
             await self._screen.query_one("#body", Horizontal).mount(box)
         if self.run is None:
             self._focus_before = self._screen.focused
+        if self._form is not None:
+            await self._form.remove()
+        self._form = ParameterForm(run, self._change, self._go_on_soon, self._panel.focus)
+        await self._screen.query_one("#panel-box").mount(self._form, before=self._panel)
         self._show(run)
         self._panel.focus()
 
@@ -72,10 +83,27 @@ class LayersByHand:
         if run is None or run.writing:
             return
         if run.awaits_request and isinstance(run.planned, SummaryPlan):
-            self._show(replace(run, writing=True))
-            self._writing = self._screen.run_worker(self._write_summary(run, run.planned), group="compaction")
+            self._ask(run, run.planned)
         elif run.plan is not None and run.can_apply:
             await self._apply(run.plan)
+
+    @property
+    def stops(self) -> list[str]:
+        """The ids of what can have the focus in the panel, in order."""
+        fields = self._form.stops if self._form is not None else []
+        summary = ["summary-text"] if self.run is not None and self.run.summary_plan is not None else []
+        return ["panel", *fields, *summary]
+
+    def again(self) -> None:
+        """Ask for the summary once more."""
+        run = self.run
+        if run is not None and run.summary_plan is not None and isinstance(run.planned, SummaryPlan):
+            self._ask(replace(run, summary_plan=None, summary="", received=""), run.planned)
+
+    def as_received(self) -> None:
+        """Take the summary as the model wrote it."""
+        if self.run is not None and self.run.summary_plan is not None:
+            self._edit_summary(self.run.received)
 
     def leave(self) -> None:
         """Esc: stop the summary that is being written, else close the panel. Nothing changes."""
@@ -88,11 +116,12 @@ class LayersByHand:
         """Take the panel away and give the focus back."""
         if self.run is None:
             return
-        had_focus = self._panel.has_focus
+        had_focus = self._screen.focused is not None and self._screen.focused.id in self.stops
         self.run = None
         self._screen.show_stage([Span(" " + _("ready"), "muted")])
         self._screen.remove_class("-panel")
         self._panel.show_run(None)
+        self._summary.show_run(None)
         self._screen.query_one(MessagesPane).show_preview(None)
         if had_focus:
             (self._focus_before or self._screen.query_one("#prompt-text")).focus()
@@ -103,11 +132,37 @@ class LayersByHand:
         if self.run is not None and self.run.writing:
             self._show(replace(self.run, summary=text))
 
+    def _go_on_soon(self) -> None:
+        self._screen.run_worker(self.go_on(), group="panel")
+
+    def _change(self, texts: dict[str, str]) -> None:
+        """Plan anew with what was typed; what cannot be a parameter is said, and the last plan stays."""
+        run = self.run
+        if run is None or run.writing:
+            return
+        try:
+            parameters = with_texts(run.parameters, texts)
+        except ParameterError as error:
+            self._show(replace(run, problem=error.reason))
+            return
+        if parameters != run.parameters or run.problem is not None:
+            self._show(plan_by_hand(self._session, run.layer, self._selected, parameters))
+
+    def _edit_summary(self, text: str) -> None:
+        run = self.run
+        if run is not None and isinstance(run.planned, SummaryPlan) and run.summary_plan and text != run.summary:
+            self._show(replace(run, summary=text, summary_plan=run.planned.with_summary(text)))
+
+    def _ask(self, run: HandRun, planned: SummaryPlan) -> None:
+        self._show(replace(run, writing=True))
+        self._writing = self._screen.run_worker(self._write_summary(run, planned), group="compaction")
+
     async def _write_summary(self, run: HandRun, planned: SummaryPlan) -> None:
         done = run
         try:
             plan = await write_summary(self._session, planned, self._opened.model)
-            done = replace(run, summary=planned.summary_in(plan), summary_plan=plan)
+            text = planned.summary_in(plan)
+            done = replace(run, summary=text, received=text, summary_plan=plan)
         except ModelError as error:
             self._screen.say(error.reason)
         finally:
@@ -138,6 +193,9 @@ class LayersByHand:
         self._header.set_title(layer_title(run.layer))
         self._header.set_facts(preview_facts(run, self._opened, glyphs_of(self._screen)))
         self._panel.show_run(run, preview)
+        if self._form is not None:
+            self._form.show_run(run)
+        self._summary.show_run(run)
         self._screen.query_one(MessagesPane).show_preview(preview)
         self._screen.show_stage(preview_spans(run))
         self._screen.refresh_facts()

@@ -276,7 +276,8 @@ class Workbench(Screen[int]):
 
     def action_next_pane(self, direction: int) -> None:
         """The prompt and the panes in turn; a panel stands in for the panes it covers."""
-        places = ["prompt-text", *PANES] if self._run is None else ["prompt-text", "messages", "panel"]
+        panel = self._by_hand.stops if self._by_hand is not None and self._run is not None else []
+        places = ["prompt-text", "messages", *panel] if panel else ["prompt-text", *PANES]
         present = self.focused.id if self.focused is not None else None
         index = places.index(present) if present in places else 0
         target = places[(index + direction) % len(places)]

@@ -8,7 +8,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from triptych_tui.paint import strip_of
-from triptych_tui.spans import Span
+from triptych_tui.spans import Span, spread
 from triptych_tui.themes import tokens_of
 
 
@@ -23,15 +23,21 @@ class Bar(Widget):
         super().__init__(id=id, classes=classes)
         self._ground = ground
         self._spans: Sequence[Span] = ()
+        self._right: Sequence[Span] = ()
 
     def show(self, spans: Sequence[Span]) -> None:
         """Show these spans from now on; they are cut at the widget's width."""
         self._spans = spans
         self.refresh()
 
+    def show_spread(self, left: Sequence[Span], right: Sequence[Span]) -> None:
+        """Show these at either end from now on."""
+        self._spans, self._right = left, right
+        self.refresh()
+
     def spans(self, width: int) -> Sequence[Span]:
         """What to draw in `width` cells."""
-        return self._spans
+        return spread(self._spans, self._right, width) if self._right else self._spans
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width

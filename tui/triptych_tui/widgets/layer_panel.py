@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Sequence
-from typing import ClassVar
+from collections.abc import Hashable, Sequence
+from typing import ClassVar, Protocol
 
 from textual.binding import Binding, BindingType
 
@@ -18,6 +18,14 @@ from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
 
 
+class PanelOwner(Protocol):
+    """Who does what the panel's keys ask for."""
+
+    async def go_on(self) -> None: ...
+    def again(self) -> None: ...
+    def as_received(self) -> None: ...
+
+
 class LayerPanel(LineView):
     """Shows a hand-run layer; Enter goes on with it, Esc leaves everything as it was."""
 
@@ -25,12 +33,14 @@ class LayerPanel(LineView):
     exact_heights = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "go_on", N_("Apply"), show=False, id="panel.apply"),
+        Binding("enter,ctrl+j", "go_on", N_("Apply"), show=False, id="panel.apply"),
+        Binding("r", "again", N_("Ask again"), show=False, id="panel.again"),
+        Binding("v", "as_received", N_("As received"), show=False, id="panel.as_received"),
     ]
 
-    def __init__(self, sheet: Sheet, go_on: Callable[[], Awaitable[None]], *, id: str) -> None:
+    def __init__(self, sheet: Sheet, owner: PanelOwner, *, id: str) -> None:
         super().__init__(id=id)
-        self._go_on = go_on
+        self._owner = owner
         self._sheet = sheet
         self._run: HandRun | None = None
         self._preview: Preview | None = None
@@ -54,7 +64,13 @@ class LayerPanel(LineView):
         return (index, tuple(self._rows[index].spans))
 
     async def action_go_on(self) -> None:
-        await self._go_on()
+        await self._owner.go_on()
+
+    def action_again(self) -> None:
+        self._owner.again()
+
+    def action_as_received(self) -> None:
+        self._owner.as_received()
 
     def _write(self) -> None:
         width = self.size.width - 2
