@@ -48,7 +48,7 @@ class ParameterForm(Vertical):
     the fields are done with."""
 
     DEFAULT_CSS = """
-    ParameterForm { height: auto; padding: 1 2 0 2; }
+    ParameterForm { height: auto; padding: 1 3 0 3; }
     ParameterForm Horizontal { height: 1; }
     ParameterForm .label { width: 23; }
     """

@@ -46,7 +46,7 @@ class SummaryEditor(Vertical):
     """Hidden until there is a summary. `changed` is told the text, `accept` that it should be put in place."""
 
     DEFAULT_CSS = """
-    SummaryEditor { height: auto; padding: 1 2; display: none; }
+    SummaryEditor { height: auto; padding: 1 3; display: none; }
     SummaryEditor.-shown { display: block; }
     """
 
