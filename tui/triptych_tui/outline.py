@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from triptych.entries import Entry, Summary
-from triptych.messages import is_result, is_tool_response, tool_calls
+from triptych.messages import ToolCall, answered_id, is_result, is_tool_response, tool_calls
 
 
 @dataclass(slots=True)
@@ -81,18 +81,15 @@ class Outline:
             entry = entries[index]
             message = entry.message
             if is_result(message):
-                self._add_result(index, str(message.get("tool_call_id", "")))
-            elif message.get("tool_calls"):
-                self._add_calls(index, entry)
+                self._add_result(index, answered_id(message))
+            elif calls := tool_calls(message):
+                self._add_calls(index, calls)
             elif message.get("role") == "user" and not is_tool_response(message) and not entry.has_mark(Summary):
                 self._turn_count += 1
                 self._turns[index] = self._turn_count
         self._length = len(entries)
 
-    def _add_calls(self, index: int, entry: Entry) -> None:
-        calls = tool_calls(entry.message)
-        if not calls:
-            return
+    def _add_calls(self, index: int, calls: Sequence[ToolCall]) -> None:
         group = CallGroup("abcdefghijklmnopqrstuvwxyz"[self._group_count % 26], index, len(calls))
         self._group_count += 1
         self._groups[index] = group

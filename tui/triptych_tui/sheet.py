@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from triptych.edits import Edit
+from triptych.edits import Edit, inverse_of
 from triptych.entries import Acknowledgement, Entry, Summary
 from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
 from triptych.messages import role_of
@@ -36,7 +36,7 @@ class Sheet:
         before, self.entries = self.entries, self.session.viewed
         if self.entries is before:
             return None
-        change = _change(before, event.step.edits) if isinstance(event, StepCommitted) else "rebuilt"
+        change = _change(before, self.entries, event.step.edits) if isinstance(event, StepCommitted) else "rebuilt"
         if change == "appended":
             self.outline.extend(self.entries)
         elif change == "rebuilt":
@@ -48,19 +48,16 @@ class Sheet:
         """Estimated tokens of a row; the rows add up to `total`."""
         return self._tokens[index]
 
-    def original_of(self, entry: Entry) -> Entry | None:
-        """What the entry was before the layers changed it."""
-        return self.session.timeline.original(entry.id)
+    def behind(self, entry: Entry) -> tuple[Entry, ...]:
+        """What the model no longer sees: the original of a changed entry, or all entries that a summary stands for."""
+        summaries = [mark for mark in entry.marks if isinstance(mark, Summary) and mark.of]
+        gone = map(self.session.timeline.original, summaries[-1].of if summaries else (entry.id,))
+        return tuple(original for original in gone if original is not None and original is not entry)
 
     def tokens_before(self, entry: Entry) -> int | None:
-        """Estimated tokens of the entry's original, or of all the entries a summary stands for; None if unchanged."""
-        counter, original = self.session.counter, self.session.timeline.original
-        summaries = [mark for mark in entry.marks if isinstance(mark, Summary) and mark.of]
-        if summaries:
-            replaced = [gone for entry_id in summaries[-1].of if (gone := original(entry_id)) is not None]
-            return counter.tokens(counter.total(replaced))
-        before = original(entry.id)
-        return None if before is None else counter.tokens(counter.weight(before))
+        """Estimated tokens of what stands behind the entry; None if it is as it was."""
+        counter, behind = self.session.counter, self.behind(entry)
+        return counter.tokens(counter.total(behind)) if behind else None
 
     def index_of(self, entry_id: int) -> int | None:
         """Where an entry stands, None when it is not in the list."""
@@ -83,12 +80,25 @@ class Sheet:
         self._index = None
 
 
-def _change(before: Sequence[Entry], edits: Sequence[Edit]) -> Change:
-    if all(len(edit.removed) == len(edit.inserted) for edit in edits):
+def _change(before: Sequence[Entry], entries: Sequence[Entry], edits: Sequence[Edit]) -> Change:
+    """What a step did; "rebuilt" also where later steps have landed already, of which `edits` say nothing."""
+    if not _stand_in(entries, edits) or len(entries) != len(before) + sum(map(_growth, edits)):
+        return "rebuilt"
+    if all(_growth(edit) == 0 for edit in edits):
         return "replaced"
     if len(edits) == 1 and not edits[0].removed and edits[0].index == len(before):
         return "appended"
     return "rebuilt"
+
+
+def _growth(edit: Edit) -> int:
+    return len(edit.inserted) - len(edit.removed)
+
+
+def _stand_in(entries: Sequence[Entry], edits: Sequence[Edit]) -> bool:
+    """Whether what the edits put in place stands there."""
+    places = inverse_of(edits)
+    return all(tuple(entries[place.index : place.index + len(place.removed)]) == place.removed for place in places)
 
 
 def role_letter(entry: Entry) -> str:
