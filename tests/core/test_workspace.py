@@ -138,9 +138,21 @@ def test_a_relative_hidden_path_is_meant_from_the_current_folder(root: Path, mon
     assert_refused(read(root, "docs/plan.txt", (Path("plan.txt"),)), "closed to tools")
 
 
-def test_everything_is_closed_where_the_workspace_lies_in_a_hidden_folder(root: Path) -> None:
-    assert_refused(read(root / "docs", "plan.txt", (root,)), "closed to tools")
-    assert_refused(ask(file_tools(Workspace(root / "docs", [root])), "list_files"), "closed to tools")
+def test_a_closed_folder_or_one_in_it_cannot_be_the_workspace(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(root / "docs")
+    for path, hidden in (
+        (root, [root]),
+        (root / "docs", [root]),
+        (root, [tmp_path / "link" / ".."]),
+        (tmp_path / "link", [root / "docs"]),
+        (Path("/proc"), []),
+        (Path("/proc/self"), []),
+    ):
+        with pytest.raises(WorkspaceError) as caught:
+            Workspace(path, hidden)
+        assert caught.value.reason.id == "workspace.closed"
+        assert caught.value.reason.values == {"path": str(path)}
+    assert listed(root, hidden=(root / "docs",)) == ["readme.md  (16 bytes)"]
 
 
 def test_journals_and_their_sessions_are_closed_unasked(root: Path) -> None:

@@ -20,11 +20,12 @@ from triptych.lesson_api import rebuild
 from triptych.messages import ToolCall
 from triptych.policy import PolicyError
 from triptych.reasons import TriptychError
-from triptych.settings import Settings
+from triptych.settings import Settings, default_config_path
 from triptych.storage.places import default_session_path
 from triptych.storage.session_file import SessionFileError
 from triptych.tools.workspace import WorkspaceError
 from triptych_tui.launch import SYSTEM_MESSAGE, Launch, OpenedSession, open_session
+from triptych_tui.wording import say
 
 Open = Callable[..., OpenedSession]
 
@@ -219,6 +220,16 @@ class TestAround:
         tools = opened(file, workspace=own_folders).tools
         listed = await tools.run(ToolCall("c1", "list_files", "{}"))
         assert listed.text.splitlines() == ["notes.txt  (5 bytes)"]
+
+    def test_sessions_and_settings_cannot_be_the_workspace(self, opened: Open) -> None:
+        path = own_session(saved(MESSAGES).encode())
+        for folder in (path.parent, default_config_path().parent):
+            folder.mkdir(parents=True, exist_ok=True)
+            with pytest.raises(WorkspaceError) as caught:
+                opened(workspace=folder)
+            sentence = say(caught.value.reason)
+            assert str(folder) in sentence
+            assert "--workspace" in sentence
 
     def test_numbers_reach_the_policy(self, opened: Open, file: Path) -> None:
         policy = opened(file, limit=5, keep=1, keep_turns=2).session.policy

@@ -285,6 +285,10 @@ _SETTINGS: Mapping[str, str | _Counted] = {
     "policy.estimator": N_("The policy “{policy}” names an estimator “{estimator}” that is not known."),
     "workspace.missing": N_("There is no folder {path} to be the workspace; give another with --workspace."),
     "workspace.not_a_folder": N_("{path} is no folder, so it cannot be the workspace; give another with --workspace."),
+    "workspace.closed": N_(
+        "{path} holds sessions, settings or the system's own files, which tools never see; "
+        "give another folder with --workspace."
+    ),
     "workspace.unreadable": N_("The workspace {path} cannot be listed: {error}. Give another with --workspace."),
 }
 

@@ -55,7 +55,7 @@ _Identity = tuple[int, int]
 
 
 class WorkspaceError(TriptychError):
-    """The folder cannot be the workspace: it is missing, no folder, or unreadable."""
+    """The folder cannot be the workspace: it is missing, no folder, unreadable, or closed to tools."""
 
 
 class Refused(Exception):
@@ -84,13 +84,15 @@ class Listing(NamedTuple):
 class Workspace:
     """A folder that tools may read. `hidden`: files and folders in it that they never see.
 
-    Raises WorkspaceError when the folder cannot be listed.
+    Raises WorkspaceError when the folder cannot be listed, or is hidden itself.
     """
 
     def __init__(self, root: Path, hidden: Collection[Path] = ()) -> None:
         self.root = _validated(root)
         self._closed_paths = frozenset(form for path in (*hidden, *_KERNEL_FOLDERS) for form in _path_forms(path))
         self._closed_parts = frozenset(_parts_below(self.root, self._closed_paths))
+        if () in self._closed_parts or _identity(self.root.stat()) in self._closed_identities():
+            raise WorkspaceError("workspace.closed", path=str(root))
 
     def read(self, path: str) -> str:
         """The text of one file, unchanged. Links are followed as long as they stay inside. Raises Refused."""
