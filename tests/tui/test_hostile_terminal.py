@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,24 @@ def test_a_hostile_session_file_is_text_in_every_pane(tmp_path: Path) -> None:
         terminal.wait_for("begin")
         look_everywhere(terminal)
         assert_harmless(terminal)
+
+
+def test_what_an_unforeseen_error_says_is_text_when_the_program_ends(tmp_path: Path) -> None:
+    script = f"""
+from pathlib import Path
+from tests.support_pilot import opened
+from triptych_tui.app import TriptychApp
+class Faulty(TriptychApp):
+    def on_ready(self):
+        raise ValueError({HOSTILE!r})
+Faulty(opened(Path({str(tmp_path / "s.json")!r}), [])).run()
+"""
+    root = str(Path(__file__).parents[2])
+    with Terminal([sys.executable, "-c", script], env={"HOME": str(tmp_path), "PYTHONPATH": root}) as terminal:
+        terminal.wait()
+        assert_harmless(terminal)
+        assert "ValueError" in terminal.raw.decode()
+        assert "␛[2J" in terminal.raw.decode()
 
 
 def _call(text: str) -> dict[str, object]:

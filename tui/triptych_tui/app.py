@@ -4,29 +4,87 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Mapping
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from triptych.reasons import Reason
+from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.workbench import Workbench
 from triptych_tui.themes import ThemedApp
+from triptych_tui.untrusted import clean
 
 _SIGNALS = (signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
-class TriptychApp(ThemedApp):
+class TriptychApp(ThemedApp, inherit_bindings=False):
     """One workbench on one session."""
 
     TITLE = "triptych"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, opened: OpenedSession) -> None:
-        super().__init__()
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Some terminals and input methods swallow F1 and ctrl+p, so each has a second key.
+        Binding("f1,question_mark,fullwidth_question_mark", "help", N_("help"), id="help"),
+        Binding("ctrl+p", "palette", N_("all commands"), priority=True, id="palette"),
+        Binding("colon,fullwidth_colon", "palette", N_("all commands"), id="palette.typed"),
+        Binding("t", "theme", N_("next theme"), id="theme"),
+        Binding("ctrl+q", "quit", N_("quit"), priority=True, id="quit"),
+        Binding("ctrl+c", "how_to_quit", N_("how to quit"), id="quit.how"),
+    ]
+
+    def __init__(self, opened: OpenedSession, keymap: Mapping[str, str] | None = None) -> None:
+        super().__init__(opened.settings.theme, in_ascii=opened.settings.ascii)
         self._opened = opened
+        if keymap:
+            from triptych_tui.keymap import renamed_keys
+
+            self.set_keymap(dict(keymap))
+            self.renamed_keys = renamed_keys(keymap)
 
     def get_default_screen(self) -> Screen[int]:
         """The workbench itself: a screen pushed over an empty one would be styled twice before it is seen."""
         return Workbench(self._opened, self.console.size.width)
+
+    @property
+    def workbench(self) -> Workbench:
+        """The screen below all others."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, Workbench)
+        return screen
+
+    def action_help(self) -> None:
+        """Show the keys in force; they are imported when they are asked for."""
+        from triptych_tui.screens.help import Help
+
+        if isinstance(self.screen, Workbench):
+            self.push_screen(Help(self.workbench))
+        elif isinstance(self.screen, Help):
+            self.screen.dismiss(None)
+
+    def action_palette(self) -> None:
+        """Show every command by name."""
+        from triptych_tui.screens.palette import Palette
+
+        if isinstance(self.screen, Workbench):
+            self.push_screen(Palette(self.workbench))
+
+    def action_theme(self) -> None:
+        """Show the next theme, in place; NO_COLOR stands until colours are asked for at the start."""
+        if self._opened.settings.source("theme") == "NO_COLOR":
+            self.workbench.say(Reason("theme.no_color"), fault=False)
+        else:
+            self.show_next_theme()
+
+    def action_how_to_quit(self) -> None:
+        """ctrl+c ends other programs; here it copies."""
+        self.workbench.say(Reason("quit.how"), fault=False)
+
+    async def action_quit(self) -> None:
+        await self.workbench.action_quit()
 
     def on_mount(self) -> None:
         for number in _SIGNALS:
@@ -34,16 +92,23 @@ class TriptychApp(ThemedApp):
             asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
 
     def _fatal_error(self) -> None:
-        """Textual's own shows local variables, which may hold a key."""
-        from rich.traceback import Traceback
+        """Textual's own shows local variables, which may hold a key, and what errors say as it is."""
+        from traceback import format_exc
+
+        from rich.text import Text
 
         self.bell()
-        self._exit_renderables.append(Traceback(show_locals=False, width=None, suppress=["textual", "asyncio"]))
+        self._exit_renderables.append(Text(clean(format_exc())))
         self._close_messages_no_wait()
 
 
 def run_workbench(opened: OpenedSession) -> int:
     """Run the workbench until the user leaves it; returns the exit code."""
-    app = TriptychApp(opened)
+    keymap: Mapping[str, str] = {}
+    if opened.settings.keys:
+        from triptych_tui.keymap import checked_keymap
+
+        keymap = checked_keymap(opened.settings)
+    app = TriptychApp(opened, keymap)
     result = app.run(mouse=True)
     return result if result is not None else app.return_code or 0

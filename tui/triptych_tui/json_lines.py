@@ -21,7 +21,7 @@ def json_spans(line: str, limit: int = 1000) -> list[Span]:
         if text[0] == '"':
             spans += _string_spans(text, match.group("key"))
         elif text[0].isdigit() or text in _WORDS or (text[0] == "-" and len(text) > 1):
-            spans.append(Span(text, "json_num"))
+            spans.append(Span(clean(text, newlines=False), "json_num"))
         else:
             spans.append(Span(clean(text, newlines=False), "faint"))
     return spans
@@ -30,4 +30,4 @@ def json_spans(line: str, limit: int = 1000) -> list[Span]:
 def _string_spans(text: str, colon: str | None) -> list[Span]:
     if colon is None:
         return [Span(clean(text, newlines=False), "json_str")]
-    return [Span(clean(text.removesuffix(colon), newlines=False), "json_key"), Span(colon, "faint")]
+    return [Span(clean(text.removesuffix(colon), newlines=False), "json_key"), Span(clean(colon, newlines=False), "faint")]
