@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sys
 from collections.abc import Callable
@@ -188,6 +189,41 @@ class TestOwnSession:
         assert path.with_name("default.json.invalid").read_bytes() == damaged
         assert messages(session) == MESSAGES[:-1]
         assert session.session.store is not None
+
+    async def test_what_could_be_read_is_there_again_after_quitting_at_once(self, opened: Open) -> None:
+        path = own_session(saved(MESSAGES)[:-30].encode())
+        session = opened()
+        await session.session.save()
+        disk = session.on_disk()
+        assert disk is not None
+        assert disk.size == path.stat().st_size
+        again = opened()
+        assert messages(again) == MESSAGES[:-1]
+        assert again.notice is None
+
+    def test_where_nothing_could_be_read_nothing_is_written(self, opened: Open) -> None:
+        path = own_session(b"broken")
+        opened()
+        assert not path.exists()
+
+    def test_what_could_be_read_goes_on_unsaved_where_it_cannot_be_written(
+        self, opened: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        damaged = saved(MESSAGES)[:-30].encode()
+        path = own_session(damaged)
+
+        def full(*_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("triptych.storage.session_file.replace_file_with", full)
+        session = opened()
+        assert messages(session) == MESSAGES[:-1]
+        assert path.read_bytes() == damaged
+        assert [file.name for file in path.parent.iterdir()] == [path.name]
+        assert session.session.store is None
+        assert session.notice is not None
+        assert session.notice.id == "open.unsaved"
+        assert session.notice.values == {"path": str(path), "error": "No space left on device"}
 
     def test_read_only_moves_nothing(self, opened: Open) -> None:
         path = own_session(b"broken")

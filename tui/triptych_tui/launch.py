@@ -177,7 +177,8 @@ def _created(path: Path, settings: Settings, before_writing: Callable[[], None])
 
 def _own_session(path: Path, settings: Settings, before_writing: Callable[[], None]) -> _Content:
     """This user's own session. One that is damaged is moved aside whole, and what could be read of it goes on."""
-    content = _Content(_begun(settings), KeptFile(SessionFile(path), None), writable=True)
+    kept = KeptFile(SessionFile(path), None)
+    content = begun = _Content(_begun(settings), kept, writable=True)
     if _is_missing(path):
         before_writing()
         return content
@@ -200,10 +201,28 @@ def _own_session(path: Path, settings: Settings, before_writing: Callable[[], No
         return content
     try:
         aside = _moved_aside(path)
-    except OSError as error:
-        said = Reason("open.unsaved", {"path": str(path), "error": error.strerror or type(error).__name__})
+        if content is not begun:
+            _saved_or_put_back(kept, content.entries, aside, path)
+    except (OSError, SessionFileError) as error:
+        said = Reason("open.unsaved", {"path": str(path), "error": _why(error)})
         return replace(content, kept=None, writable=False, notice=said)
     return replace(content, notice=Reason("open.moved_aside", {"path": str(aside)}))
+
+
+def _saved_or_put_back(kept: KeptFile, entries: tuple[Entry, ...], aside: Path, path: Path) -> None:
+    """Save at once: a session takes what it opens with for saved, and would leave without writing it."""
+    try:
+        kept.save(entries)
+    except SessionFileError:
+        aside.rename(path)
+        raise
+
+
+def _why(error: OSError | SessionFileError) -> str:
+    """What the system said."""
+    if isinstance(error, SessionFileError):
+        return str(error.reason.values.get("error", error.reason.id))
+    return error.strerror or type(error).__name__
 
 
 def _is_missing(path: Path) -> bool:
