@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,9 +15,16 @@ from triptych.models.keys import OPENAI_URL, host_of, key_for
 from triptych.reasons import TriptychError
 
 DEFAULT_POLICY = "lesson"
+THEMES = ("dark", "light", "high-contrast", "monochrome")
+"""The looks a workbench has; the first one where none is set."""
+WITHOUT_COLOUR = "monochrome"
+LANGUAGES = ("en", "zh-Hans", "zh-Hant")
+"""What an interface speaks; a region may stand in place of a script, as in `zh_TW`."""
 OLLAMA_PORT = 11434
 
 _LEAST = {"limit": 0, "keep": 0, "keep_turns": 1, "window": 1}
+_CHOICES = {"theme": THEMES}
+_A_LANGUAGE = re.compile(r"(en|zh)([-_](hans|hant|[a-z]{2}))*([.@].*)?", re.IGNORECASE)
 _YES_OR_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -30,6 +38,8 @@ class Settings:
 
     limit: layer 1's, in characters. keep: layer 2's, in results. keep_turns: layer 3's, in user turns.
     window: the model's context window in tokens. workspace: the folder that tools read.
+    lang: one of LANGUAGES, or a locale of one of them. theme: one of THEMES. ascii: draw with ASCII signs only.
+    keys: by the id of a binding the keys that run it instead of its own, as "key,key"; from the config file only.
     sources: for each name where its value comes from: "--model", "TRIPTYCH_MODEL", a config file's path, "default".
     """
 
@@ -44,6 +54,10 @@ class Settings:
     window: int | None = None
     workspace: Path | None = None
     read_only: bool = False
+    lang: str | None = None
+    theme: str = THEMES[0]
+    ascii: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def source(self, name: str) -> str:
@@ -52,7 +66,9 @@ class Settings:
 
 
 _KINDS: Mapping[str, type] = {
-    name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(Settings).items() if name != "sources"
+    name: (get_args(hint) or (hint,))[0]
+    for name, hint in get_type_hints(Settings).items()
+    if name not in ("keys", "sources")
 }
 _WRONG_KIND = {
     str: "settings.not_text",
@@ -78,7 +94,7 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], config_pat
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     ranks: dict[str, int] = {}
-    for name in _KINDS:
+    for name in (*_KINDS, "keys"):
         for rank, found in enumerate(ranked):
             if name in found:
                 (values[name], sources[name]), ranks[name] = found[name], rank
@@ -87,6 +103,22 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], config_pat
     if values.get("offline") and ranks.get("model", len(ranked)) < ranks["offline"]:
         values["offline"], sources["offline"] = False, sources["model"]
     return Settings(**values, sources=sources)
+
+
+def preferred_language(flag: str | None, environment: Mapping[str, str], config_path: Path) -> str | None:
+    """The language that was asked for, None where nobody did; what else is wrong with the settings is not looked at.
+
+    Raises SettingsError when there is no such language.
+    """
+    if flag is not None:
+        return str(_checked("lang", flag, "--lang"))
+    if text := environment.get("TRIPTYCH_LANG", "").strip():
+        return str(_checked("lang", text, "TRIPTYCH_LANG"))
+    try:
+        text = _config_table(config_path).get("lang")
+    except SettingsError:
+        return None
+    return str(_checked("lang", text, f"{config_path}: lang")) if isinstance(text, str) else None
 
 
 def chosen_model(settings: Settings, environment: Mapping[str, str], *, pace: float = 0.0) -> ChatModel:
@@ -124,6 +156,8 @@ def _from_environment(environment: Mapping[str, str]) -> _Found:
     for name in _KINDS:
         source = "TRIPTYCH_" + name.upper()
         text = environment.get(source, "").strip()
+        if name == "theme" and environment.get("NO_COLOR"):
+            text, source = WITHOUT_COLOUR, "NO_COLOR"
         if not text and name == "base_url":
             text, source = _base_url_of_others(environment)
         if text:
@@ -167,14 +201,37 @@ def _parsed(name: str, text: str, source: str) -> Any:
 
 def _from_config(path: Path) -> _Found:
     for key, value in _config_table(path).items():
+        if key == "keys":
+            yield key, (_keys(value, path), str(path))
+            continue
         if key not in _KINDS:
-            raise SettingsError("settings.unknown_key", path=str(path), key=key, known=", ".join(_KINDS))
+            raise SettingsError("settings.unknown_key", path=str(path), key=key, known=", ".join((*_KINDS, "keys")))
         kind, place = _KINDS[key], f"{path}: {key}"
         # A path is written as a string; `true` is an int to Python, but no number to a reader.
         if type(value) is not (str if kind is Path else kind):
             raise SettingsError(_WRONG_KIND[kind], source=place, value=str(value))
         set_to: Any = path.parent / Path(str(value)).expanduser() if kind is Path else value
         yield key, (_checked(key, set_to, place), str(path))
+
+
+def _keys(table: Any, path: Path) -> Mapping[str, str]:
+    """The table of keys; which ids and keys there are, the interface knows."""
+    if not isinstance(table, dict):
+        raise SettingsError("settings.not_a_table", source=f"{path}: keys", value=str(table))
+    flat = dict(_flat(table))
+    for name, keys in flat.items():
+        if not isinstance(keys, str) or not keys.strip():
+            raise SettingsError("settings.not_text", source=f"{path}: keys.{name}", value=str(keys))
+    return flat
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Ids hold dots, which TOML takes for tables in tables unless they stand in quotation marks."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
 
 
 def _config_table(path: Path) -> dict[str, Any]:
@@ -192,4 +249,9 @@ def _checked(name: str, value: Any, source: str) -> Any:
     least = _LEAST.get(name)
     if least is not None and value < least:
         raise SettingsError("settings.too_small", source=source, value=value, least=least)
+    if name == "lang" and not _A_LANGUAGE.fullmatch(value):
+        raise SettingsError("settings.not_one_of", source=source, value=value, known=", ".join(LANGUAGES))
+    choices = _CHOICES.get(name)
+    if choices is not None and value not in choices:
+        raise SettingsError("settings.not_one_of", source=source, value=value, known=", ".join(choices))
     return value.expanduser() if isinstance(value, Path) else value

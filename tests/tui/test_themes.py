@@ -9,13 +9,15 @@ from textual.color import Color
 from textual.widgets import Static
 
 from triptych.entries import Mark
+from triptych.settings import WITHOUT_COLOUR
 from triptych_tui.glyphs import ASCII, MARKS, UNICODE, Glyphs
 from triptych_tui.themes import THEMES, TOKENS, ThemedApp, Tokens, variables
 
 INKS = ("faint", "muted", "text", "strong", "accent", "error", "l1", "l2", "l3", "role_s", "role_u", "role_a", "role_t")
 JSON_INKS = ("json_key", "json_str", "json_num")
 GROUNDS = ("bg", "surface", "raised", "sel")
-every_theme = pytest.mark.parametrize("tokens", TOKENS.values(), ids=TOKENS.keys())
+COLOURED = {name: tokens for name, tokens in TOKENS.items() if name != WITHOUT_COLOUR}
+every_theme = pytest.mark.parametrize("tokens", COLOURED.values(), ids=COLOURED.keys())
 
 
 def contrast(one: str, other: str) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triptych_assets import FOLDER
+from triptych_tui.plain import plain
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
@@ -27,14 +28,14 @@ _catalogue: NullTranslations | None = None  # English needs none, nor the module
 
 def _(message: str) -> str:
     """`message` in the language now in force."""
-    return message if _catalogue is None else _catalogue.gettext(message)
+    return plain(message if _catalogue is None else _catalogue.gettext(message))
 
 
 def ngettext(singular: str, plural: str, count: int) -> str:
     """The form of a message that goes with `count`, in the language now in force."""
     if _catalogue is None:
-        return singular if count == 1 else plural
-    return _catalogue.ngettext(singular, plural, count)
+        return plain(singular if count == 1 else plural)
+    return plain(_catalogue.ngettext(singular, plural, count))
 
 
 def N_(message: str) -> str:
@@ -61,6 +62,15 @@ def set_language(language: str) -> None:
 
         with _catalogue_file(wanted).open("rb") as file:
             _language, _catalogue = wanted, GNUTranslations(file)
+
+
+def lend_catalogues() -> None:
+    """Let those who ask the standard library, as click does, speak the language now in force too."""
+    from gettext import bindtextdomain, textdomain
+
+    bindtextdomain(_DOMAIN, str(_LOCALES))
+    textdomain(_DOMAIN)
+    os.environ["LANGUAGE"] = _language
 
 
 def language_of(locale: str) -> str:

@@ -6,19 +6,25 @@ carries a meaning alone: a glyph or a word stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
-from typing import cast
+from typing import ClassVar, cast
 
 from rich.style import Style
 from textual.app import App
-from textual.filter import ANSIToTruecolor, LineFilter
+from textual.dom import DOMNode
+from textual.filter import ANSIToTruecolor, LineFilter, Monochrome
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.theme import Theme
 from textual.widget import Widget
 
+from triptych.settings import THEMES as NAMES
+from triptych.settings import WITHOUT_COLOUR
+from triptych_tui.colour_filter import INK, LINE, LIT, PAPER, WithoutColour
 from triptych_tui.control_filter import ControlFilter
-from triptych_tui.glyphs import UNICODE, Glyphs
+from triptych_tui.glyphs import ASCII, UNICODE, Glyphs
+from triptych_tui.plain import use_ascii
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -188,7 +194,17 @@ HIGH_CONTRAST_TOKENS = Tokens(
     json_num="#FFD9B0",
 )
 
-TOKENS = {"dark": DARK_TOKENS, "light": LIGHT_TOKENS, "high-contrast": HIGH_CONTRAST_TOKENS}
+_GROUNDS_WITHOUT_COLOUR = ("bg", "surface", "raised", "add", "delete", "err", "on_fill", "on_block")
+MONOCHROME_TOKENS = Tokens(
+    **{field.name: INK for field in fields(Tokens)}
+    | dict.fromkeys(_GROUNDS_WITHOUT_COLOUR, PAPER)
+    | {"rule": LINE, "accent": LIT, "role_u": LIT}
+)
+"""Stand-ins that `WithoutColour` turns into attributes."""
+
+TOKENS = dict(
+    zip(NAMES, (DARK_TOKENS, LIGHT_TOKENS, HIGH_CONTRAST_TOKENS, MONOCHROME_TOKENS), strict=True),
+)
 """The tokens by the name of their theme."""
 
 
@@ -243,17 +259,28 @@ def _theme(name: str, tokens: Tokens) -> Theme:
 THEMES = tuple(_theme(name, tokens) for name, tokens in TOKENS.items())
 
 
+class WholeCells(ScrollBarRender):
+    """A scrollbar without glyphs."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
 class ThemedApp(App[int]):
     """What every screen of the workbench stands on: the themes, the glyphs, and the net against control characters."""
 
-    glyphs: Glyphs = UNICODE
-
-    def __init__(self) -> None:
+    def __init__(self, theme: str = NAMES[0], *, in_ascii: bool = False) -> None:
+        self.glyphs = ASCII if in_ascii else UNICODE
+        self.renamed_keys: Mapping[str, str] = {}
+        """The first key of a binding that the user remapped, by each key that it has by itself, as both are shown."""
+        use_ascii(in_ascii)
+        ScrollBar.renderer = WholeCells if in_ascii else ScrollBarRender
         super().__init__()
         self._net = ControlFilter()
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = "dark"
+        self._without_colour = WithoutColour()
+        for each in THEMES:
+            self.register_theme(each)
+        self.theme = theme
 
     @property
     def tokens(self) -> Tokens:
@@ -263,14 +290,27 @@ class ThemedApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(DARK_TOKENS)
 
+    def get_css_variables(self) -> dict[str, str]:
+        return super().get_css_variables() | {"line": "ascii" if self.glyphs is ASCII else "solid"}
+
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's own but the one for ANSI colours, of which there are none here, and the net."""
-        return [*(each for each in super().get_line_filters() if not isinstance(each, ANSIToTruecolor)), self._net]
+        """The net, and Textual's own but two: there are no ANSI colours here, and its monochrome sends greys."""
+        own = [each for each in super().get_line_filters() if not isinstance(each, ANSIToTruecolor | Monochrome)]
+        return [*own, self._net, *([self._without_colour] if self.theme == WITHOUT_COLOUR else [])]
+
+    def show_next_theme(self) -> None:
+        """Change to the theme behind the present one, in place."""
+        self.theme = NAMES[(NAMES.index(self.theme) + 1) % len(NAMES)]
 
 
 def tokens_of(widget: Widget) -> Tokens:
     """The colours that `widget` draws with now; ask anew for every drawing, the theme may have changed."""
     return cast(ThemedApp, widget.app).tokens
+
+
+def renamed_keys_of(node: DOMNode) -> Mapping[str, str]:
+    """How keys are called that the user remapped."""
+    return cast(ThemedApp, node.app).renamed_keys
 
 
 def glyphs_of(widget: Widget) -> Glyphs:

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
 
+from triptych_tui.plain import plain
+
 if TYPE_CHECKING:
     from textual.content import Content
     from textual.style import Style
@@ -127,6 +129,7 @@ def _has_presentations(base: str) -> bool:
 
 def fit(text: str, width: int, ellipsis: str = "…") -> str:
     """Cleaned one-line text, cut to at most `width` cells; what was cut ends in `ellipsis`."""
+    ellipsis = plain(ellipsis)
     if len(text) > (MOST_MARKS + 1) * max(width, 1):  # surely too wide; measuring all of it might take long
         text = text[: (MOST_MARKS + 1) * (max(width, 1) + 1)]
     if cell_len(text) <= width:

@@ -1,0 +1,72 @@
+"""Every command by name: Textual's palette in the workbench's looks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.screen import Screen
+
+from triptych_tui.i18n import _
+from triptych_tui.keys_in_force import Command, commands
+
+
+class Commands(Provider):
+    """What the workbench and the application can do now, with the keys that do it."""
+
+    async def discover(self) -> Hits:
+        for command in self._commands():
+            yield DiscoveryHit(_prompt(command, Content(command.does)), partial(self._run, command), command.does)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for command in self._commands():
+            score = max(matcher.match(command.does), matcher.match(command.id))
+            if score > 0:
+                prompt = _prompt(command, matcher.highlight(command.does))
+                yield Hit(score, prompt, partial(self._run, command), command.does)
+
+    def _commands(self) -> list[Command]:
+        own = (self.screen, self.app)
+        return [each for each in commands(self.screen) if each.node in own and each.action != "palette"]
+
+    async def _run(self, command: Command) -> None:
+        await self.app.run_action(command.action, command.node)
+
+
+class Palette(CommandPalette):
+    """Plain lines instead of pictures, so that it looks alike on every terminal."""
+
+    DEFAULT_CSS = """
+    Palette { background: $bg 0%; }
+    Palette > Vertical, Palette:dark > Vertical { width: 64; max-width: 100%; margin-top: 2; background: $surface; }
+    Palette SearchIcon { display: none; }
+    Palette #--input, Palette #--input.--list-visible {
+        border: $line $rule; border-bottom: none; background: $raised; padding: 0 1;
+    }
+    Palette CommandInput, Palette CommandInput:focus {
+        border: none; height: 1; background: $raised; color: $strong; padding: 0;
+    }
+    Palette CommandInput > .input--placeholder { color: $faint; }
+    Palette CommandInput > .input--cursor { background: $accent; color: $on-block; text-style: none; }
+    Palette CommandList, Palette CommandList.--populating {
+        border: $line $rule; border-top: none; background: $surface; scrollbar-size: 0 1; max-height: 60vh;
+    }
+    Palette CommandList > .option-list--option { color: $text; text-style: none; padding: 0 1; }
+    Palette CommandList > .option-list--option-highlighted { background: $sel; color: $strong; text-style: bold; }
+    Palette CommandList > .option-list--option-hover { background: $raised; }
+    Palette CommandList > .option-list--option-disabled { color: $faint; }
+    Palette LoadingIndicator { display: none; }
+    Palette > .command-palette--highlight { text-style: underline; color: $accent; }
+    """
+
+    def __init__(self, workbench: Screen[int]) -> None:
+        super().__init__([Commands], placeholder=_("Type what you want to do"))
+
+
+def _prompt(command: Command, does: Content) -> Content:
+    """What a command does, and its keys at the right. Never markup: words and keys may hold brackets."""
+    keys = "  ".join(command.keys)
+    blanks = " " * max(2, 60 - does.cell_length - Content(keys).cell_length)
+    return Content.assemble(does, blanks, (keys, "$faint"))
