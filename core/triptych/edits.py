@@ -27,10 +27,6 @@ class Edit:
     removed: tuple[Entry, ...]
     inserted: tuple[Entry, ...]
 
-    def inverse(self) -> Edit:
-        """The edit that takes this one back; it gives back the same entry objects."""
-        return Edit(self.index, self.after, self.inserted, self.removed)
-
 
 def append_edit(entries: Sequence[Entry], *added: Entry) -> Edit:
     """The edit that appends `added` at the end of `entries`."""
@@ -60,12 +56,21 @@ def _run_edit(entries: Sequence[Entry], start: int, run: list[Entry]) -> Edit:
 
 
 def inverse_of(edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """The edits that take back `edits`, which were planned together against one list."""
+    """The edits that take back `edits`, which were planned together against one list.
+
+    They give back the same entry objects.
+    """
     inverses: list[Edit] = []
     shift = 0
-    for edit in edits:
-        inverses.append(Edit(edit.index + shift, edit.after, edit.inserted, edit.removed))
+    end_before: int | None = None  # where the edit before ended: in the list planned against, and in its outcome
+    end_after: int | None = None
+    for number, edit in enumerate(edits):
+        # Of edits side by side, what the one removed may be what the next named as its place.
+        after = end_after if number and edit.after == end_before else edit.after
+        inverses.append(Edit(edit.index + shift, after, edit.inserted, edit.removed))
         shift += len(edit.inserted) - len(edit.removed)
+        end_before = edit.removed[-1].id if edit.removed else edit.after
+        end_after = edit.inserted[-1].id if edit.inserted else after
     return tuple(inverses)
 
 

@@ -233,18 +233,17 @@ def test_a_place_that_is_gone_is_refused() -> None:
 
 
 @given(st.integers(0, 12), st.data())
-def test_any_edits_that_do_not_touch_are_taken_back_exactly(size: int, data: st.DataObject) -> None:
+def test_any_edits_are_taken_back_exactly_also_side_by_side(size: int, data: st.DataObject) -> None:
     entries = entries_from([{"role": "user", "content": str(n)} for n in range(size)])
     edits: list[Edit] = []
-    index, new_id = 0, 1000
-    while index <= size:
-        start = data.draw(st.integers(index, size))
+    stop = 0
+    for number in range(data.draw(st.integers(0, 6))):
+        start = data.draw(st.integers(stop, min(size, stop + 2)))
         stop = data.draw(st.integers(start, min(size, start + 3)))
-        added = data.draw(st.integers(0, 2))
-        inserted = entries_from([{"role": "user", "content": "new"}] * added, first_id=new_id)
-        after = entries[start - 1].id if start else None
-        edits.append(Edit(start, after, entries[start:stop], inserted))
-        index, new_id = stop + 1, new_id + added
+        replaced = [Entry(entry.id, {"role": "user", "content": "changed"}) for entry in entries[start:stop]]
+        added = entries_from([{"role": "user", "content": "new"}] * 2, first_id=1000 + 2 * number)
+        inserted = (*replaced[data.draw(st.integers(0, 3)) :], *added[data.draw(st.integers(0, 2)) :])
+        edits.append(Edit(start, entries[start - 1].id if start else None, entries[start:stop], inserted))
     changed = apply(entries, edits)
     expected: list[Entry] = []
     done = 0
@@ -253,6 +252,21 @@ def test_any_edits_that_do_not_touch_are_taken_back_exactly(size: int, data: st.
         done = edit.index + len(edit.removed)
     expected += entries[done:]
     assert same(changed, tuple(expected))
+    assert same(apply(changed, inverse_of(edits)), entries)
+    assert same(apply(entries, inverse_of(inverse_of(edits))), changed)
+    # Also where the places have moved.
+    (first,) = entries_from([{"role": "user", "content": "before"}], first_id=5000)
+    moved = [edit for edit in edits if edit.after is not None]
+    if len(moved) == len(edits):
+        assert same(apply((first, *changed), inverse_of(edits)), (first, *entries))
+
+
+def test_a_deletion_beside_a_replacement_is_taken_back() -> None:
+    entries = entries_from([{"role": "user", "content": str(n)} for n in range(6)])
+    replaced = Entry(4, {"role": "user", "content": "changed"})
+    edits = [Edit(3, 2, entries[3:4], ()), Edit(4, 3, entries[4:5], (replaced,))]
+    changed = apply(entries, edits)
+    assert same(changed, (*entries[:3], replaced, entries[5]))
     assert same(apply(changed, inverse_of(edits)), entries)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support_strategies import TEXTS, chat_lists, junk_lists, turns
-from triptych.edits import Edit, EditConflict, append_edit
+from triptych.edits import Edit, EditConflict, append_edit, inverse_of
 from triptych.entries import Entry, Repaired, entries_from, messages_of
 from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
 from triptych.layers import clear, prune, summarize, truncate
@@ -324,7 +324,7 @@ def test_reverting_an_earlier_change_keeps_what_came_later() -> None:
     assert isinstance(planned, SummaryPlan)
     summarized = session.perform(planned.with_summary("short"), session.begin_action())
     say(session, "later")
-    inverse = tuple(edit.inverse() for edit in summarized.edits)
+    inverse = inverse_of(summarized.edits)
     session.perform(make_plan("summarize", session.entries, inverse, Reason("test"), session.counter), 99)
     assert texts(session) == ["s", "q0", "a0", "q1", "a1", "q2", "a2", "later"]
 
