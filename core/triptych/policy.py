@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -117,10 +117,6 @@ class Policy:
             changed = replace(changed, summarize=summarize, trigger=trigger)
         return changed
 
-    def as_dict(self) -> dict[str, Any]:
-        """Every parameter by name, for JSON."""
-        return asdict(self)
-
 
 class Decision(NamedTuple):
     """Whether layer 3 is due, and why or why not."""
@@ -188,17 +184,17 @@ T = TypeVar("T")
 def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str) -> T:
     """A parameters object from a TOML table, key by key."""
     hints = get_type_hints(kind)
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for key, value in table.items():
         where = f"{path}{key}"
         if key not in known:
             raise PolicyError("policy.unknown_key", policy=policy, key=where)
         values[key] = _value(hints[key], value, policy, where)
-    try:
-        return kind(**values)
-    except TypeError:
-        raise PolicyError("policy.missing_key", policy=policy, key=f"{path}stages") from None
+    for key, field in known.items():
+        if key not in values and field.default is MISSING:
+            raise PolicyError("policy.missing_key", policy=policy, key=f"{path}{key}")
+    return kind(**values)
 
 
 def _value(hint: Any, value: Any, policy: str, where: str) -> Any:
