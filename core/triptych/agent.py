@@ -8,7 +8,7 @@ accepts: what had streamed is kept and marked, open calls are closed with marked
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from time import monotonic
 
@@ -212,8 +212,9 @@ class _Turn:
         session = self._session
         self._requests += 1
         entries, schemas = session.entries, self._tools.schemas()
-        weight = session.counter.total(entries) + session.counter.schemas_weight(schemas)
-        values = {"messages": len(entries), "tokens": session.counter.tokens(weight), "request": self._requests}
+        weights = session.counter.total(entries), session.counter.schemas_weight(schemas)
+        tokens, tools = map(session.counter.tokens, weights)
+        values = {"messages": len(entries), "tokens": tokens, "tools": tools or None}
         await self._enter("request", Reason("turn.request", values))
         builder, started = AnswerBuilder(), monotonic()
         try:
@@ -221,21 +222,26 @@ class _Turn:
             calls = self._calls_of(builder)
             if not calls:
                 await self._enter("answer", Reason("turn.answer"))
+            self._keep_answer(builder, calls, sum(weights), monotonic() - started)
         except asyncio.CancelledError:
             self._keep_partial(builder)
             raise
         finally:
-            session.emit(StreamEnded())
+            session.emit(StreamEnded())  # after the step, so that what streamed becomes the entry in place
+        self._answered = True
+        self._open_calls = list(calls)
+        return builder
+
+    def _keep_answer(self, builder: AnswerBuilder, calls: Sequence[ToolCall], weight: int, seconds: float) -> None:
+        """Append the answer to a request of this `weight` as one step."""
+        session = self._session
         if builder.usage:
             session.record_usage(builder.usage, weight)
         stage: Stage = "request" if calls else "answer"
         reason = Reason("turn.calls" if calls else "turn.answer", {"calls": len(calls)})
         edit = append_edit(session.entries, Entry(session.new_ids(1), builder.message()))
         plan = make_plan(stage, session.entries, (edit,), reason, session.counter)
-        session.perform(plan, self._action, seconds=monotonic() - started, usage=builder.usage)
-        self._answered = True
-        self._open_calls = list(calls)
-        return builder
+        session.perform(plan, self._action, seconds=seconds, usage=builder.usage)
 
     def _calls_of(self, builder: AnswerBuilder) -> tuple[ToolCall, ...]:
         if builder.is_empty:

@@ -126,9 +126,9 @@ async def test_events_of_a_turn_with_a_call_in_order() -> None:
     ]
     assert told == [
         *["receive", "+receive", "clear", "decide"],
-        *["request", "StreamEnded", "+request"],
+        *["request", "+request", "StreamEnded"],
         *["tool", "ToolStarted", "truncate", "append", "+append", "+truncate"],
-        *["request", "TextStreamed", "TextStreamed", "answer", "StreamEnded", "+answer"],
+        *["request", "TextStreamed", "TextStreamed", "answer", "+answer", "StreamEnded"],
         *["save", "TurnEnded"],
     ]
     actors = {(event.stage, event.actor) for event in desk.of(StageEntered)}

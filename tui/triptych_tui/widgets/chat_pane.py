@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
 from triptych.messages import text_of, tool_calls
@@ -34,10 +35,15 @@ class ChatPane(LineView):
         cursor = self.cursor
         return self._spoken[cursor] if cursor is not None and cursor < len(self._spoken) else None
 
+    @property
+    def indices(self) -> Sequence[int]:
+        """The indices of the entries that are shown."""
+        return self._spoken
+
     def select(self, index: int) -> None:
         """Move the cursor to an entry, or to the spoken one before it."""
-        block = next((place for place in range(len(self._spoken) - 1, -1, -1) if self._spoken[place] <= index), None)
-        if block is not None:
+        block = bisect_right(self._spoken, index) - 1
+        if block >= 0:
             self.move_cursor(block)
 
     def follow_sheet(self, change: Change) -> None:
@@ -51,7 +57,11 @@ class ChatPane(LineView):
         if change == "rebuilt":
             self.set_blocks(len(self._spoken) + (self._streaming is not None))
         else:
-            self.splice_blocks(known, 0, len(self._spoken) - known)
+            new = len(self._spoken) - known
+            said = int(new > 0 and self._streaming is not None)
+            if said:
+                self._streaming = None  # it is the first of the new ones
+            self.splice_blocks(known, said, new)
             self.refresh_blocks()
 
     def stream(self, text: str, *, summary: bool) -> None:

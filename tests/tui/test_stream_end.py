@@ -1,0 +1,52 @@
+"""What happens in the chat when an answer has been said: it stays where it is read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
+from triptych.models.base import Delta, Finish, Request, TextDelta
+from triptych_tui.widgets.chat_pane import ChatPane
+
+
+class HeldModel:
+    """Says `text` at once and ends when it is let go."""
+
+    name = "held"
+    offline = True
+    window = None
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.let_go = asyncio.Event()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        yield TextDelta(self._text)
+        await self.let_go.wait()
+        yield Finish("stop")
+
+
+def rows_on_screen(chat: ChatPane) -> list[str]:
+    return [chat.render_line(y).text[8:].rstrip() for y in range(chat.size.height)]
+
+
+async def test_the_chat_stays_where_it_is_read_when_the_stream_ends(tmp_path: Path) -> None:
+    model = HeldModel("\n".join(f"line {number}" for number in range(200)))
+    session = opened(tmp_path / "s.json", tool_talk(1), model)
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        chat = app.screen.query_one(ChatPane)
+        await pilot.press(*"hello", "enter")
+        await until(pilot, lambda: "line 199" in screen_text(app), "the whole answer")
+        chat.scroll_to(y=chat.scroll_offset.y - 60)
+        await until(pilot, lambda: "line 120" in screen_text(app) and not chat.following, "scrolled up")
+        before = rows_on_screen(chat)
+        places: list[float] = []
+        app.screen.watch(chat, "scroll_y", lambda y: places.append(y), init=False)
+        model.let_go.set()
+        await until(pilot, lambda: "last turn" in screen_text(app) and session.session.is_saved, "the answer is kept")
+        assert len(session.session.entries) == 7
+        assert rows_on_screen(chat) == before
+        assert places == [], "nothing jumps, not even for a moment"
