@@ -28,11 +28,12 @@ from triptych_tui.cli_support import (
     shown,
     standard_input,
 )
-from triptych_tui.i18n import N_, _, preferred_locale, set_language
+from triptych_tui.i18n import N_, _, lend_catalogues, preferred_locale, set_language
 
 _COMMANDS = {
     "apply": "triptych_tui.cli_apply",
     "check": "triptych_tui.cli_inspect",
+    "config": "triptych_tui.cli_config",
     "context": "triptych_tui.cli_inspect",
     "policies": "triptych_tui.cli_lists",
     "sessions": "triptych_tui.cli_lists",
@@ -63,13 +64,15 @@ class Triptych(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *_given: Any, **extra: Any) -> NoReturn:
         """Run a command line and exit; what goes wrong is one line on standard error."""
-        set_language(preferred_locale())
-        _translate_help(self)
         code = self._run(list(sys.argv[1:] if args is None else args))
         sys.exit(_flushed(code))
 
     def _run(self, args: list[str]) -> int:
+        set_language(preferred_locale())
         try:
+            args = _speak(args)
+            lend_catalogues()
+            _translate_help(self)
             with self.make_context("triptych", args) as ctx:
                 self.invoke(ctx)
         except click.exceptions.Exit as done:
@@ -133,6 +136,9 @@ def main() -> None:
 @setting("--system", metavar="TEXT", help=N_("The system message of a new session."))
 @setting("--window", type=int, metavar="N", help=N_("The model's context window in tokens."))
 @setting("--workspace", metavar="DIR", type=click.Path(path_type=Path), help=N_("The folder that tools may read."))
+@setting("--lang", metavar="L", help=N_("The interface's language: en, zh-Hans or zh-Hant."))
+@setting("--theme", metavar="T", help=N_("The look: dark, light, high-contrast or monochrome."))
+@setting("--ascii", is_flag=True, help=N_("Draw with ASCII signs only."))
 @setting("--read-only", is_flag=True, help=N_("Never write the file."))
 @click.option("--new", metavar="FILE", envvar="TRIPTYCH_NEW", help=N_("Create FILE and open it."))
 @click.version_option(package_name="triptych", prog_name="triptych", message="%(prog)s %(version)s")
@@ -170,11 +176,30 @@ def require_terminal(*, piped: bool) -> None:
         )
 
 
+def _speak(args: list[str]) -> list[str]:
+    """Speak the language that is asked for from here on: `--lang` stands anywhere. Returns the other arguments."""
+    from triptych.settings import default_config_path, preferred_language
+
+    wanted, others, rest = None, [], iter(args)
+    for argument in rest:
+        if argument == "--":
+            others += [argument, *rest]
+        elif argument.startswith("--lang="):
+            wanted = argument.partition("=")[2]
+        elif argument != "--lang":
+            others.append(argument)
+        elif (wanted := next(rest, None)) is None:
+            others.append(argument)  # what it lacks is told where the line is read
+    if language := preferred_language(wanted, os.environ, default_config_path()):
+        set_language(language)
+    return others
+
+
 def _usage(error: click.ClickException) -> str:
     """What is wrong with a command line, and where its right form is told."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     path = ctx.command_path.removesuffix(" open") if ctx is not None else "triptych"
-    sentence = error.format_message().rstrip(".")
+    sentence = error.format_message().rstrip(".。")
     return _("{sentence}; see {help}").format(sentence=sentence, help=f"{path} --help")
 
 
@@ -206,6 +231,9 @@ def _system_fault(error: OSError) -> str:
 def _translate_help(command: click.Command) -> None:
     for each in _with_subcommands(command):
         each.help = _(each.help) if each.help else each.help
+        each.options_metavar = _("[OPTIONS]")
+        if isinstance(each, click.Group):
+            each.subcommand_metavar = _("COMMAND [ARGS]...")
         for parameter in each.params:
             if isinstance(parameter, click.Option) and parameter.help:
                 parameter.help = _(parameter.help)

@@ -17,7 +17,7 @@ import click
 
 from triptych.reasons import Reason, TriptychError
 from triptych.storage.session_file import SessionFile
-from triptych_tui.i18n import _
+from triptych_tui.i18n import N_, _
 
 if TYPE_CHECKING:
     from triptych.formats import Reading
@@ -55,7 +55,7 @@ def setting(*names: str, **attributes: Any) -> Callable[[Command], Command]:
     return click.option(*names, default=None, **attributes)
 
 
-as_json = option("--json", "json_wanted", is_flag=True, help=_("Print one JSON object and nothing else."))
+as_json = option("--json", "json_wanted", is_flag=True, help=N_("Print one JSON object and nothing else."))
 
 
 def settings_for(**flags: Any) -> Settings:

@@ -21,22 +21,29 @@ class Notice(Widget):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
+        self._reason: Reason | None = None
         self._text = ""
         self._fault = True
 
     def say(self, reason: Reason, *, fault: bool = True) -> None:
         """Show what `reason` says until it is put away."""
+        self._reason, self._fault = reason, fault
+        self.speak()
+        self.add_class("-shown")
+
+    def speak(self) -> None:
+        """Put the reason into the words of the language now in force."""
         from triptych_tui.wording import say  # a start has nothing to say
 
-        self._text, self._fault = say(reason), fault
-        self.add_class("-shown")
-        self.refresh(layout=True)
+        if self._reason is not None:
+            self._text = say(self._reason)
+            self.refresh(layout=True)
 
     def hush(self) -> bool:
         """Put the sentence away; whether there was one."""
         if not self._text:
             return False
-        self._text = ""
+        self._reason, self._text = None, ""
         self.remove_class("-shown")
         return True
 

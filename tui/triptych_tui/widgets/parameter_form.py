@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -75,11 +74,9 @@ class ParameterForm(Vertical):
         yield Bar(id="parameters-title")
         for name in EDITABLE[self._run.layer]:
             value = getattr(self._run.parameters, name)
-            yield self._row(_labels()[name], ParameterInput(str(value), self._apply, id=f"parameter-{name}"))
+            yield self._row(name, ParameterInput(str(value), self._apply, id=f"parameter-{name}"))
         if self._run.layer == "truncate":
-            yield self._row(
-                _("try a text of your own"), ParameterInput("", self._apply, id=TRIED, placeholder="0123456789")
-            )
+            yield self._row(TRIED, ParameterInput("", self._apply, id=TRIED, placeholder="0123456789"))
             yield Bar(id="tried-result")
 
     def on_mount(self) -> None:
@@ -121,15 +118,22 @@ class ParameterForm(Vertical):
         size = Span(words.format(before=len(text), after=len(made.text)) + "  ", "error" if longer else "l1", "b")
         return [lead, size, Span(one_line(made.text))]
 
-    def _row(self, label: str, field: ParameterInput) -> Horizontal:
-        bar = Bar(classes="label")
-        bar.show([Span(label + " " * max(LABEL_CELLS - cell_len(label), 1), "muted")])
+    def speak(self) -> None:
+        for name, words in labels().items():
+            for bar in self.query(f"#label-{name}").results(Bar):
+                bar.show([Span(words, "muted")])
+        self.show_run(self._run)
+
+    def _row(self, name: str, field: ParameterInput) -> Horizontal:
+        bar = Bar(id=f"label-{name}", classes="label")
+        bar.show([Span(labels()[name], "muted")])
         return Horizontal(bar, field)
 
 
-def _labels() -> dict[str, str]:
-    """The parameters in words, with their unit."""
+def labels() -> dict[str, str]:
+    """The fields in words, with their unit."""
     return {
+        TRIED: _("try a text of your own"),
         "limit": _("limit (characters)"),
         "head_share": _("head share (0 to 1)"),
         "keep": _("keep (results)"),
