@@ -149,13 +149,12 @@ class Session:
 
     def record_usage(self, usage: Usage, weight: int) -> None:
         """Remember what a request measured; `weight` is the estimator's for that same request."""
-        self._usage = MeasuredUsage(usage.prompt_tokens, weight)
+        self._usage = MeasuredUsage(usage.prompt_tokens, self.counter.tokens(weight))
 
     def size(self, weight: int) -> Measured:
         """The size in tokens of a request of this estimated weight, measured where a measure is known."""
-        if self._usage is not None:
-            return self._usage.at(weight)
-        return Measured(self.counter.tokens(weight), "estimated")
+        estimate = self.counter.tokens(weight)
+        return Measured(estimate, "estimated") if self._usage is None else self._usage.at(estimate)
 
     async def save(self) -> None:
         """Write the list at the head, if it is not on disk already. A failure is told as an event, never raised.

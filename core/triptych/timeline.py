@@ -84,6 +84,15 @@ class Timeline:
             step_id = steps[-1].parent
         return steps[::-1]
 
+    def ahead(self) -> list[Step]:
+        """The steps that redoing to the end would bring back, from the one after the head."""
+        steps: list[Step] = []
+        step_id = self._redo_child.get(self._head)
+        while step_id is not None:
+            steps.append(self._steps[step_id])
+            step_id = self._redo_child.get(step_id)
+        return steps
+
     def commit(self, step: Step) -> None:
         """Add a step under the head and move the head to it; a view that was at the head goes along.
 

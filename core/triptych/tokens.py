@@ -96,8 +96,9 @@ class TokenCounter:
         return weight + pictures_in(message) * PICTURE_TOKENS * self.estimator.denominator
 
     def schemas_weight(self, schemas: Sequence[Mapping[str, Any]]) -> int:
-        """The weight of a request's tool schemas, which no message shows."""
-        return self.estimator.weight(json.dumps(list(schemas), ensure_ascii=False)) if schemas else 0
+        """The weight of a request's tool schemas, in whole tokens: counted apart, they add up with any list."""
+        weight = self.estimator.weight(json.dumps(list(schemas), ensure_ascii=False)) if schemas else 0
+        return self.tokens(weight) * self.estimator.denominator
 
     def total(self, entries: Iterable[Entry]) -> int:
         """The weight of all `entries`."""
@@ -163,10 +164,10 @@ class MeasuredUsage(NamedTuple):
     """The newest measured prompt, and what the estimator said of that same request (messages and schemas)."""
 
     prompt_tokens: int
-    weight: int
+    estimate: int
 
-    def at(self, weight: int) -> Measured:
-        """The measured size carried over to a list of another weight, in proportion to the estimates."""
-        if weight == self.weight or self.weight == 0:
+    def at(self, estimate: int) -> Measured:
+        """The measured size carried over to a request of another estimate, in proportion to the estimates."""
+        if estimate == self.estimate or self.estimate == 0:
             return Measured(self.prompt_tokens, "measured")
-        return Measured(self.prompt_tokens * weight // self.weight, "adjusted")
+        return Measured(self.prompt_tokens * estimate // self.estimate, "adjusted")

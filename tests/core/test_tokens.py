@@ -102,13 +102,16 @@ def test_schemas_are_counted_apart() -> None:
     counting = counter("chars4")
     schemas = [{"type": "function", "function": {"name": "grep", "description": "搜索", "parameters": {}}}]
     assert counting.schemas_weight(()) == 0
-    assert counting.schemas_weight(schemas) == len(json.dumps(schemas, ensure_ascii=False))
+    tokens = counting.tokens(counting.schemas_weight(schemas))
+    assert tokens == len(json.dumps(schemas, ensure_ascii=False)) // 4
+    for weight in range(9):
+        assert counting.tokens(weight + counting.schemas_weight(schemas)) == counting.tokens(weight) + tokens
 
 
 def test_a_measured_count_is_adjusted_in_proportion_and_never_below_zero() -> None:
-    measured = MeasuredUsage(prompt_tokens=500, weight=1000)
+    measured = MeasuredUsage(prompt_tokens=500, estimate=1000)
     assert measured.at(1000) == Measured(500, "measured")
     assert measured.at(2000) == Measured(1000, "adjusted")
     assert measured.at(0) == Measured(0, "adjusted")
-    assert MeasuredUsage(prompt_tokens=500, weight=0).at(10).tokens == 500
+    assert MeasuredUsage(prompt_tokens=500, estimate=0).at(10).tokens == 500
     assert Usage(5).completion_tokens == 0

@@ -30,7 +30,7 @@ async def test_resizing_moves_between_tabs_and_columns(tmp_path: Path) -> None:
     session = opened(tmp_path / "s.json", tool_talk(3))
     app = app_on(session)
     async with app.run_test(size=(80, 24)) as pilot:
-        assert "2 Messages" in screen_text(app).splitlines()[2], "a tab"
+        assert "2 Messages" in screen_text(app).splitlines()[1], "a tab"
         assert not app.screen.query_one(MessagesPane).size
         await pilot.resize_terminal(120, 40)
         await until(pilot, lambda: bool(app.screen.query_one(MessagesPane).size), "messages beside the chat")

@@ -101,12 +101,14 @@ def _stand_in(entries: Sequence[Entry], edits: Sequence[Edit]) -> bool:
     return all(tuple(entries[place.index : place.index + len(place.removed)]) == place.removed for place in places)
 
 
+_LETTERS = {"system": "S", "developer": "S", "user": "U", "assistant": "A", "tool": "T", "function": "T"}
+
+
 def role_letter(entry: Entry) -> str:
     """The letter of the gutter: S, U, A, T, or Σ for a summary."""
-    if entry.has_mark(Summary):
+    if entry.marks and entry.has_mark(Summary):
         return "Σ"
-    letters = {"system": "S", "developer": "S", "user": "U", "assistant": "A", "tool": "T", "function": "T"}
-    return letters.get(role_of(entry.message), "?")
+    return _LETTERS.get(role_of(entry.message), "?")
 
 
 ROLE_INKS = {"S": "role_s", "U": "accent", "A": "role_a", "T": "role_t", "Σ": "l3", "?": "error"}

@@ -39,6 +39,11 @@ def width_of(spans: Iterable[Span]) -> int:
     return sum(cell_len(span.text) for span in spans)
 
 
+def pad(text: str, width: int) -> str:
+    """Text with blanks behind it up to `width` cells."""
+    return text + " " * (width - cell_len(text))
+
+
 def cut_spans(spans: Iterable[Span], width: int) -> list[Span]:
     """Spans cut to at most `width` cells, with `…` where text was lost."""
     kept: list[Span] = []

@@ -192,8 +192,8 @@ _TURN: Mapping[str, str | _Counted] = {
     "turn.received": N_("the question joins the list"),
     "turn.request": _Counted(
         "messages",
-        "request {request}: {messages} message, ~{tokens} tokens",
-        "request {request}: {messages} messages, ~{tokens} tokens",
+        "{messages:,} message, ~{tokens:,} tokens[ + {tools:,} for tools]",
+        "{messages:,} messages, ~{tokens:,} tokens[ + {tools:,} for tools]",
     ),
     "turn.calls": _Counted("calls", "the model calls {calls} tool", "the model calls {calls} tools"),
     "turn.tool": _Counted("left", "{tool} runs: {left} call to answer", "{tool} runs: {left} calls to answer"),

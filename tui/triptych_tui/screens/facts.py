@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from triptych.tokens import Measured
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import _
 from triptych_tui.launch import OpenedSession
+from triptych_tui.messages_rows import MARK_CELLS
+from triptych_tui.plain import plain
 from triptych_tui.sheet import Sheet
-from triptych_tui.spans import Row, Span, cut_spans, spread
+from triptych_tui.spans import Row, Span, cut_spans, pad, spread, width_of
+from triptych_tui.stage_words import logo
 from triptych_tui.untrusted import clean, fit, wrap
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 WELCOME_INDENT = 7
 NAME_CELLS = 32
 """Cells of a name that stands beside others."""
-SIZE_MARKS = {"measured": "", "adjusted": "≈", "estimated": "~"}
 
 
 def model_spans(opened: OpenedSession) -> list[Span]:
@@ -34,9 +35,7 @@ def model_spans(opened: OpenedSession) -> list[Span]:
 def title_spans(opened: OpenedSession, *, running: bool, width: int) -> list[Span]:
     """Name, session and policy at the left, the model at the right."""
     left = [
-        Span("▎", "l1"),
-        Span("▎", "l2"),
-        Span("▎", "l3"),
+        *logo(),
         Span(" triptych", "strong", "b"),
         Span("   " + fit(clean(opened.name, newlines=False), NAME_CELLS), "text"),
         Span("  " + clean(opened.session.policy.name, newlines=False), "muted"),
@@ -47,18 +46,17 @@ def title_spans(opened: OpenedSession, *, running: bool, width: int) -> list[Spa
     return spread(left, [*right, Span(" ")], width)
 
 
-def messages_facts(sheet: Sheet, opened: OpenedSession, *, previewing: bool) -> list[Span]:
-    """The size of the next request, and the captions of the columns; a preview tells its own sizes."""
-    captions = [Span("   " + _("~tok"), "faint"), Span("  " + _("mark").ljust(10), "faint")]
-    return captions if previewing else [*size_spans(sheet.size(), opened.model.window), *captions]
+def tab_facts(opened: OpenedSession) -> list[Span]:
+    """Session and model beside the tabs of a narrow terminal, which has no title."""
+    name = fit(clean(opened.name, newlines=False), NAME_CELLS // 2)
+    return [Span("  " + name + "   "), *model_spans(opened), Span(" ")]
 
 
-def size_spans(size: Measured, window: int | None) -> list[Span]:
-    """`~2,483 / 8,192  30%`; without a window there is no share."""
-    spans = [Span(f"{SIZE_MARKS[size.kind]}{size.tokens:,}", "strong", "b")]
-    if window:
-        spans += [Span(f" / {window:,}", "muted"), Span(f"  {size.tokens / window:.0%}", "text")]
-    return spans
+def messages_facts(sheet: Sheet, *, previewing: bool) -> list[Span]:
+    """The captions of the columns, and what the rows add up to; a preview tells its own sums."""
+    captions = [Span("   " + _("~tok"), "faint"), Span("  " + pad(_("mark"), MARK_CELLS), "faint")]
+    total = [Span(_("total") + " ", "faint"), Span(f"~{sheet.total:,}", "text", "b")]
+    return captions if previewing else [*total, *captions]
 
 
 def preview_facts(run: HandRun, opened: OpenedSession, glyphs: Glyphs) -> list[Span]:

@@ -18,14 +18,13 @@ from triptych.messages import is_result
 from triptych.models.base import ModelError
 from triptych.stages import Layer
 from triptych_tui.hand_run import HandRun, layer_of_key, plan_by_hand, with_texts
-from triptych_tui.i18n import _
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import Preview
 from triptych_tui.panel_lines import layer_title
 from triptych_tui.screens.facts import preview_facts
 from triptych_tui.sheet import Sheet
-from triptych_tui.spans import Span
-from triptych_tui.stage_words import LAYER_INKS, preview_spans, turn_spans
+from triptych_tui.stage_rows import after_layer
+from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.themes import glyphs_of
 from triptych_tui.widgets.layer_panel import LayerPanel
 from triptych_tui.widgets.messages_pane import MessagesPane
@@ -118,7 +117,6 @@ class LayersByHand:
             return
         had_focus = self._screen.focused is not None and self._screen.focused.id in self.stops
         self.run = None
-        self._screen.show_stage([Span(" " + _("ready"), "muted")])
         self._screen.remove_class("-panel")
         self._panel.show_run(None)
         self._summary.show_run(None)
@@ -178,7 +176,7 @@ class LayersByHand:
             self.close()
         else:
             self.close()
-            self._screen.show_stage(turn_spans([step], _("done by hand")))
+            self._screen.show_stage(after_layer(self._session.policy, [step]))
         await self._session.save()
 
     def _show(self, run: HandRun) -> None:
@@ -197,5 +195,4 @@ class LayersByHand:
             self._form.show_run(run)
         self._summary.show_run(run)
         self._screen.query_one(MessagesPane).show_preview(preview)
-        self._screen.show_stage(preview_spans(run))
         self._screen.refresh_facts()

@@ -28,21 +28,25 @@ from triptych_tui.screens.facts import (
     key_spans,
     messages_facts,
     title_spans,
+    tab_facts,
     welcome_rows,
 )
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
-from triptych_tui.stage_words import stage_spans, turn_spans
+from triptych_tui.stage_rows import Moment, after_turn, before_turn, by_hand, in_turn
+from triptych_tui.themes import renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
 from triptych_tui.widgets.line_view import LineView
+from triptych_tui.widgets.gauges import Gauges
 from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.notice import Notice
 from triptych_tui.widgets.pane_header import PaneHeader
 from triptych_tui.widgets.prompt import Prompt, PromptText
-from triptych_tui.widgets.rules import Rule, Tabs
+from triptych_tui.widgets.rules import Tabs
 from triptych_tui.widgets.session_pane import SessionPane
 
+from triptych_tui.widgets.stage_bar import StageBar
 if TYPE_CHECKING:
     from triptych_tui.hand_run import HandRun
     from triptych_tui.screens.layers_by_hand import LayersByHand
@@ -105,7 +109,7 @@ class Workbench(Screen[int]):
 
     def compose(self) -> ComposeResult:
         yield Bar(ground="surface", id="title")
-        yield Bar(id="stage")
+        yield StageBar(before_turn(self._session.policy), id="stage")
         yield Tabs(id="tabs")
         with Horizontal(id="body"):
             with Vertical(id="chat-box", classes="pane"):
@@ -118,13 +122,12 @@ class Workbench(Screen[int]):
                 with Vertical(id="file-box", classes="pane"):
                     yield PaneHeader(3, _("File"), id="file-header")
                     yield SessionPane(id="file")
-        yield Rule(id="rule")
-        yield Prompt(id="prompt")
+        yield Gauges(self._sheet, self._opened.model.window, id="gauges")
+        yield Prompt(self._session.counter, id="prompt")
         yield Bar(ground="surface", id="keys")
 
     def on_mount(self) -> None:
         self._unsubscribe = self._session.subscribe(self._hear)
-        self.show_stage([Span(" " + _("ready"), "muted")])
         self.refresh_facts()
         self.query_one(SessionPane).show(self._opened.on_disk())
         if self._opened.notice is not None:
@@ -169,7 +172,7 @@ class Workbench(Screen[int]):
             self._streamed = ""
             self.query_one(ChatPane).end_stream()
         elif isinstance(event, StageEntered):
-            self.show_stage(stage_spans(event))
+            self.show_stage(in_turn(self._session.policy, event))
         elif isinstance(event, SaveFailed):
             self.say(event.reason)
         elif isinstance(event, TurnEnded):
@@ -181,9 +184,10 @@ class Workbench(Screen[int]):
     def _on_turn_ended(self, event: TurnEnded) -> None:
         before = self._turn_from
         steps = [step for step in self._session.timeline.path() if before is None or step.id > before]
-        self.show_stage(turn_spans(steps, _("last turn")))
+        self.show_stage(after_turn(self.query_one(StageBar).moment, event, steps))
         if event.reason is not None:
             self.say(event.reason, fault=event.outcome != "cancelled")
+            self.show_stage(self.query_one(StageBar).moment.failed())
 
     # Asking
 
@@ -348,8 +352,8 @@ class Workbench(Screen[int]):
         """Put the sentence away; whether there was one."""
         return self._notice is not None and self._notice.hush()
 
-    def show_stage(self, spans: list[Span]) -> None:
-        self.query_one("#stage", Bar).show(spans)
+    def show_stage(self, moment: Moment) -> None:
+        self.query_one(StageBar).show(moment)
 
     def refresh_facts(self) -> None:
         running = self._is_running
@@ -357,7 +361,7 @@ class Workbench(Screen[int]):
         self.query_one("#keys", Bar).show(key_spans(self._run, running=running, in_prompt=self._in_prompt()))
         chat = self.query_one(ChatPane)
         self._head("chat", chat_facts(following=chat.following, empty=not chat.block_count))
-        self._head("messages", messages_facts(self._sheet, self._opened, previewing=self._run is not None))
+        self._head("messages", messages_facts(self._sheet, previewing=self._run is not None))
         self._head("file", file_facts(self._opened))
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
 
@@ -372,3 +376,6 @@ def _collect_garbage_again() -> None:
     """What was made until now stays for good, so collections need not look at it."""
     gc.freeze()
     gc.enable()
+        self.query_one(Tabs).show_facts(tab_facts(self._opened))
+        self.query_one(StageBar).overlay(by_hand(self._session.policy, self._run) if self._run else None)
+        self.query_one(Gauges).show(self._run)

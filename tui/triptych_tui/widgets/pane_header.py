@@ -12,6 +12,7 @@ from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span, width_of
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.untrusted import fit
+from triptych_tui.widgets.rules import tab_place
 
 _LEAST_FACT = 4
 
@@ -21,7 +22,7 @@ class PaneHeader(Widget):
 
     Facts stand at the right, one behind the other. In a narrow pane the rightmost ones are kept longest. They end in
     a piece of rule, unless the last one ends in a blank: captions of columns reach the edge. A pane without a number
-    has 0.
+    has 0. Below tabs, which say number and title, the rule is only heavy under the pane's own tab.
     """
 
     DEFAULT_CSS = """
@@ -52,13 +53,16 @@ class PaneHeader(Widget):
     def render_line(self, y: int) -> Strip:
         glyphs, width = glyphs_of(self), self.size.width
         focused = isinstance(self.parent, Widget) and self.parent.has_focus_within
-        rule, line = (glyphs.rule_focused, "accent") if focused else (glyphs.rule, "rule")
-        left = [
-            Span(f"{rule} ", line),
-            Span(f"{self._number} " if self._number else "", "accent" if focused else "muted"),
-            Span(self._title, "strong" if focused else "muted", "b"),
-            Span(" " if self._title else ""),
-        ]
+        if self._number and self.screen.has_class("-narrow"):
+            rule, line = glyphs.rule, "rule"
+            start, cells = tab_place(self._number)
+            under_tab = Span(glyphs.rule_focused * cells, "accent" if focused else "muted")
+            left = [Span(rule * start, line), under_tab]
+        else:
+            rule, line = (glyphs.rule_focused, "accent") if focused else (glyphs.rule, "rule")
+            number = Span(f"{self._number} " if self._number else "", "accent" if focused else "muted")
+            title = Span(self._title, "strong" if focused else "muted", "b")
+            left = [Span(f"{rule} ", line), number, title, Span(" " if self._title else "")]
         right = _fitting(self._facts, width - width_of(left) - 2, glyphs.ellipsis)
         if right:
             tail = "" if right[-1].text.endswith(" ") else f" {rule}"

@@ -1,0 +1,205 @@
+"""The stage bar's rows: the stages of a turn, the present one lit, and under it who acts and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from triptych.events import StageEntered, TurnEnded
+from triptych.policy import Policy
+from triptych.stages import Stage
+from triptych.timeline import Step
+from triptych_tui.glyphs import Glyphs
+from triptych_tui.i18n import ENGLISH, _, current_language
+from triptych_tui.plain import plain
+from triptych_tui.spans import Span, cut_spans, width_of
+from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS, stage_name, turn_spans
+
+if TYPE_CHECKING:
+    from triptych_tui.hand_run import HandRun
+
+MARGIN = 1
+"""Cells left and right of a row."""
+_FAULTS = frozenset({"summarize.failed"})
+"""Reasons for which a stage is entered that mean it has failed."""
+
+Words = Callable[[bool], list[Span]]
+"""What stands beside or under the stages, in the language of the moment; short where True is given."""
+
+
+class Moment(NamedTuple):
+    """Where a turn is, or what the last one did.
+
+    stages: those the policy runs, in its order; the first `passed` of them are over. present: the one that is lit.
+    fault: it failed there. waiting: the turn stands before it until someone lets it go on.
+    """
+
+    stages: tuple[Stage, ...]
+    passed: int
+    words: Words
+    present: Stage | None = None
+    fault: bool = False
+    waiting: bool = False
+
+    def failed(self) -> Moment:
+        """The same with its present stage as one that failed."""
+        return self._replace(fault=True, waiting=False)
+
+
+def before_turn(policy: Policy) -> Moment:
+    """Nothing has run yet."""
+    return Moment(_stages_of(policy), 0, lambda short: [Span(_("ready"), "muted")])
+
+
+def in_turn(policy: Policy, event: StageEntered, *, waiting: bool = False) -> Moment:
+    """A turn has come to a stage, and waits before it or not."""
+    stages = _stages_of(policy)
+    words = partial(_reason_words, event, waiting)
+    fault = event.reason.id in _FAULTS
+    return Moment(stages, _place(stages, event.stage), words, event.stage, fault, waiting)
+
+
+def by_hand(policy: Policy, run: HandRun) -> Moment:
+    """A layer is shown before it is applied; nothing of a turn runs."""
+    stages = _stages_of(policy)
+    stages = stages if run.layer in stages else (*stages, run.layer)
+    return Moment(stages, 0, partial(_hand_words, run.writing), run.layer)
+
+
+def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Moment:
+    """A turn that was at `moment` is over; `steps` are its own. Where it failed stays lit."""
+
+    def words(short: bool) -> list[Span]:
+        return turn_spans(steps, _("last turn"), short=short)
+
+    if event.outcome == "failed":
+        return moment.failed()._replace(words=partial(_fault_words, event))
+    if event.outcome == "cancelled":
+        return moment._replace(present=None, waiting=False, words=words)
+    if moment.fault and moment.present == "save":
+        return moment._replace(words=words)
+    return Moment(moment.stages, len(moment.stages), words)
+
+
+def after_layer(policy: Policy, steps: Sequence[Step]) -> Moment:
+    """A layer has run by hand."""
+    return Moment(_stages_of(policy), 0, lambda short: turn_spans(steps, _("done by hand"), short=short))
+
+
+def stage_rows(moment: Moment, width: int, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
+    """The stages by name, closer together or as dots where they do not fit, and what there is to say under them."""
+    for padding in (" ", ""):
+        stages, column = _named(moment, glyphs, padding)
+        if width_of(stages) <= width - 2 * MARGIN:
+            break
+    else:
+        stages, column = _dotted(moment, glyphs)
+    return [Span(" " * MARGIN), *cut_spans(stages, width - 2 * MARGIN)], _under(moment, column, width, glyphs)
+
+
+def compact_row(moment: Moment, width: int, glyphs: Glyphs) -> list[Span]:
+    """All in one row: `● L2 ● L3 [request] ○ L1 ○ ○ ○` and, as far as there is room, why."""
+    stages, _column = _dotted(moment, glyphs)
+    return cut_spans([*stages, Span("  "), *moment.words(True)], width - MARGIN)
+
+
+def _stages_of(policy: Policy) -> tuple[Stage, ...]:
+    return tuple(stage for stage in policy.stages if policy.runs(stage))
+
+
+def _place(stages: Sequence[Stage], stage: Stage) -> int:
+    return stages.index(stage) if stage in stages else len(stages)
+
+
+def _named(moment: Moment, glyphs: Glyphs, padding: str) -> tuple[list[Span], int]:
+    """The stages by name and the column of the one that is lit."""
+    spans: list[Span] = []
+    column = 0
+    for index, stage in enumerate(moment.stages):
+        is_present = stage == moment.present
+        if index:
+            reached = index < moment.passed or (is_present and index == moment.passed)
+            spans.append(Span(padding + (glyphs.rule if reached else glyphs.rule_future) + padding, "rule"))
+        if is_present:
+            column = width_of(spans)
+            spans.append(_pill(moment, stage, glyphs))
+            continue
+        ink = "muted" if index < moment.passed else "faint"
+        if number := LAYER_NUMBERS.get(stage):
+            spans.append(Span(number + " ", LAYER_INKS[stage]))
+        spans.append(Span(stage_name(stage), ink))
+    return spans, column
+
+
+def _dotted(moment: Moment, glyphs: Glyphs) -> tuple[list[Span], int]:
+    """The stages as dots, layers by number, only the present one by name; and its column."""
+    spans: list[Span] = []
+    column = 0
+    for index, stage in enumerate(moment.stages):
+        if index:
+            spans.append(Span(" "))
+        if stage == moment.present:
+            column = width_of(spans)
+            spans.append(_pill(moment, stage, glyphs))
+        elif number := LAYER_NUMBERS.get(stage):
+            spans.append(Span(number, LAYER_INKS[stage]))
+        elif index < moment.passed:
+            spans.append(Span(glyphs.present, "muted"))
+        else:
+            spans.append(Span(glyphs.not_target, "faint"))
+    return spans, column
+
+
+def _pill(moment: Moment, stage: Stage, glyphs: Glyphs) -> Span:
+    sign = f"{glyphs.fault} " if moment.fault else f"{glyphs.waiting} " if moment.waiting else ""
+    number = f"{LAYER_NUMBERS[stage]} " if stage in LAYER_NUMBERS else ""
+    ink = "error" if moment.fault else LAYER_INKS.get(stage, "accent")
+    return Span(f" {sign}{number}{stage_name(stage)} ", "on_block", "b", ink)
+
+
+def _under(moment: Moment, column: int, width: int, glyphs: Glyphs) -> list[Span]:
+    """The words, hanging under the present stage, further left where they would not fit."""
+    words = moment.words(False)
+    if moment.present is None:
+        return [Span(" " * MARGIN), *cut_spans(words, width - 2 * MARGIN)]
+    words = cut_spans([Span(glyphs.hook + " ", "muted"), *words], width - 2 * MARGIN)
+    indent = min(MARGIN + column, width - MARGIN - width_of(words))
+    return [Span(" " * indent), *words]
+
+
+def _reason_words(event: StageEntered, waiting: bool, short: bool) -> list[Span]:
+    """Who acts, why, and the article's variables as they ran."""
+    from triptych_tui.wording import say, variables_line  # loaded at the first turn
+
+    spans: list[Span] = []
+    if waiting:
+        spans = [Span(_("waiting here"), LAYER_INKS.get(event.stage, "accent"), "b"), Span(plain(" · "), "muted")]
+    if not short:
+        spans.append(Span((_("model") if event.actor == "model" else _("program")) + plain(" · "), "muted"))
+    if event.stage == "request" and event.request > 1:
+        words = _("{ordinal} request") if short else _("{ordinal} request this turn")
+        spans.append(Span(words.format(ordinal=_ordinal(event.request)) + plain(" · "), "text"))
+    spans.append(Span(say(event.reason), "text"))
+    if variables := variables_line(event.reason):
+        spans.append(Span(plain(" · ") + variables, "faint"))
+    return spans
+
+
+def _ordinal(number: int) -> str:
+    """`2nd`; in languages that are not English the bare number, for their own words around it."""
+    if current_language() != ENGLISH:
+        return str(number)
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _hand_words(writing: bool, short: bool) -> list[Span]:
+    words = _("the model writes the summary") if writing else _("preview · nothing has changed yet")
+    return [Span(words, "text")] if short else [Span(_("by hand") + plain(" · "), "muted"), Span(words, "text")]
+
+
+def _fault_words(event: TurnEnded, short: bool) -> list[Span]:
+    from triptych_tui.wording import say
+
+    return [] if event.reason is None else [Span(say(event.reason), "error")]

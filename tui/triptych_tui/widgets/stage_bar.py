@@ -1,0 +1,39 @@
+"""The stage bar under the title; in a narrow terminal it stands in for the title too."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from triptych_tui.paint import strip_of
+from triptych_tui.spans import Span
+from triptych_tui.stage_rows import Moment, compact_row, stage_rows
+from triptych_tui.stage_words import logo
+from triptych_tui.themes import glyphs_of, tokens_of
+
+
+class StageBar(Widget):
+    """The stages of a turn with the present one lit: two rows, or one."""
+
+    def __init__(self, moment: Moment, *, id: str) -> None:
+        super().__init__(id=id)
+        self.moment = moment
+        self._overlaid: Moment | None = None
+
+    def show(self, moment: Moment) -> None:
+        """Show where a turn is, or what was done last."""
+        self.moment = moment
+        self.refresh()
+
+    def overlay(self, moment: Moment | None) -> None:
+        """Show this instead until it is taken away again (None)."""
+        self._overlaid = moment
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        moment, width, glyphs = self._overlaid or self.moment, self.size.width, glyphs_of(self)
+        if self.size.height == 1:
+            spans = [*logo(), Span(" "), *compact_row(moment, width - 4, glyphs)]
+        else:
+            spans = stage_rows(moment, width, glyphs)[y]
+        return strip_of(spans, tokens_of(self), width, "bg")
