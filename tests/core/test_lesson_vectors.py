@@ -176,6 +176,22 @@ def test_rebuild(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> No
         assert made[1].marks == (Acknowledgement(),)
 
 
+def test_a_list_without_system_message_gets_its_summary_even_where_nothing_is_old(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    messages: list[Message] = [{"role": "user", "content": "一"}, {"role": "user", "content": "二"}]
+    made: list[Message] = [
+        {"role": "user", "content": "[以下是此前对话的摘要]\n摘要"},
+        {"role": "assistant", "content": "好的，我已了解之前的进展，继续。"},
+    ]
+    expected = [messages[0], *made, messages[1]]
+    assert lesson_api.classify_old_and_kept_msgs(messages, 1) == ([], messages[1:])
+    assert exact(lesson_api.rebuild(messages, 1, "摘要")) == exact(expected)
+    assert exact(lesson_api.compact(messages, lambda _: "摘要", 1)) == exact(expected)
+    assert capsys.readouterr().out == "[上下文压缩] 已将 0 条旧消息整理为摘要.\n"
+    assert lesson_api.rebuild(messages, 1, " ") == messages
+
+
 @cases("estimate")
 def test_estimate(case: dict[str, Any]) -> None:
     assert lesson_api.estimate_token(case["text"]) == case["result"]

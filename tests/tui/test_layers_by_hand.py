@@ -10,8 +10,10 @@ import pytest
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, fails, says
 from tests.support_workbench import SYSTEM
-from triptych.entries import messages_of
+from triptych.entries import entries_from, messages_of
 from triptych.lesson_api import clean_old_tool_result, cut_tool_result
+from triptych.policy import preset
+from triptych.session import Session
 from triptych_tui.app import TriptychApp
 from triptych_tui.launch import OpenedSession
 
@@ -62,6 +64,18 @@ async def test_esc_leaves_everything_as_it_was(tmp_path: Path, key: str) -> None
         await until(pilot, lambda: "leave everything as it was" not in screen_text(app), "the panel is gone")
         assert session.session.entries is before
         assert session.on_disk() is None, "nothing was written"
+
+
+async def test_f4_plans_nothing_where_nothing_is_old(tmp_path: Path) -> None:
+    entries = entries_from([{"role": "user", "content": f"q{number}"} for number in range(4)])
+    session = opened(tmp_path / "s.json", [])._replace(session=Session(entries, preset("lesson")))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f4")
+        await until(pilot, lambda: "4 user turns, keep 3: nothing old to summarize" in screen_text(app), "the panel")
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: "nothing old to summarize" not in screen_text(app), "the panel is gone")
+    assert session.session.timeline.last_id == 0
 
 
 async def test_f2_on_a_selected_result_cuts_that_one_alone(tmp_path: Path) -> None:

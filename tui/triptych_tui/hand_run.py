@@ -102,7 +102,10 @@ def _planned(session: Session, parameters: Parameters, selected: int | None) -> 
         case PruneParameters():
             return prune.plan(entries, parameters, counter)
         case SummarizeParameters():
-            return summarize.plan(entries, parameters, counter, session.new_ids(2))
+            planned = summarize.plan(entries, parameters, counter, session.new_ids(2))
+            # The lesson would ask for a summary of nothing; nobody wants that by hand.
+            is_empty = isinstance(planned, SummaryPlan) and not planned.old
+            return summarize.nothing_old(entries, parameters, counter) if is_empty else planned
 
 
 EDITABLE: dict[Layer, tuple[str, ...]] = {

@@ -11,8 +11,6 @@ from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
 RECOMMENDED_PLACEHOLDER = "[旧工具结果已清理, 如有需要请重新调用工具]"
-EXAMPLE_PLACEHOLDER = "I am Iron Man"
-"""The article's example; a model may take it for what the tool really said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,21 +121,30 @@ def render(messages: Sequence[Message]) -> str:
     return "\n".join(lines)
 
 
+def nothing_old(entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter) -> Plan:
+    """The plan that leaves the list alone, and says why."""
+    users = user_indices(messages_of(entries))
+    values = {"turns": len(users), "keep_turns": parameters.keep_turns}
+    reason = Reason("summarize.too_few_turns", values, {"user_idx": shown_indices(users)})
+    return make_plan("summarize", entries, (), reason, counter)
+
+
 def plan(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter, first_id: int
 ) -> SummaryPlan | Plan:
-    """Plan to summarize all but the first message and the newest `keep_turns` user messages with what follows them."""
+    """Plan to summarize all but the first message and the newest `keep_turns` user messages with what follows them.
+
+    To the letter of the lesson: a list that starts with a user message may get a summary of no messages at all.
+    """
     messages = messages_of(entries)
-    users = user_indices(messages)
-    values = {"turns": len(users), "keep_turns": parameters.keep_turns}
     cut = split(messages, parameters.keep_turns)
-    if cut is None or cut <= 1:
-        variables = {"user_idx": shown_indices(users)}
-        return make_plan("summarize", entries, (), Reason("summarize.too_few_turns", values, variables), counter)
+    if cut is None:
+        return nothing_old(entries, parameters, counter)
+    users = user_indices(messages)
     summaries = sum(entry.has_mark(Summary) for entry in entries if role_of(entry.message) == "user")
     reason = Reason(
         "summarize.with_summary_as_turn" if summaries else "summarize.old_turns",
-        {**values, "old": cut - 1, "summaries": summaries},
+        {"turns": len(users), "keep_turns": parameters.keep_turns, "old": cut - 1, "summaries": summaries},
         {"user_idx": shown_indices(users), "cut": cut},
     )
     request = (
