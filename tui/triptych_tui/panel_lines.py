@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from triptych.entries import Entry
 from triptych.layers.plan import Plan, kept_prefix
@@ -14,7 +15,7 @@ from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.messages_rows import Preview, one_line
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
-from triptych_tui.spans import Row, Span, cut_spans, spread
+from triptych_tui.spans import Row, Span, cut_spans, pad, spread
 from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.untrusted import clean, wrap
 from triptych_tui.wording import say, variables_line
@@ -103,13 +104,13 @@ class PanelLines:
         before, after = plan.before.tokens, plan.after.tokens
         change = after - before
         percent = f"{change / before:+.0%}" if before else ""
-        yield self._heading(_("Gain"), f"{change:+,} {_('tok')}  {percent}".rstrip())
+        yield self._heading(_("Gain"), (_("{change} tok").format(change=f"{change:+,}") + f"  {percent}").rstrip())
         track = max(self._room - 26, 4)
         most = max(before, after, 1)
         for label, value, ink in ((_("before"), before, "role_t"), (_("after"), after, self._ink)):
             filled = max(round(track * value / most), 1 if value else 0)
             bar = [Span(self._glyphs.rule_focused * filled, ink), Span(self._glyphs.rule * (track - filled), "rule")]
-            yield self._line([Span(label.ljust(9), "muted"), *bar], [Span(f"~{value:,}", "text", "b")])
+            yield self._line([Span(pad(label, 9), "muted"), *bar], [Span(f"~{value:,}", "text", "b")])
         if change > 0:
             yield from self._text(_("Longer than before: the notice weighs more than what it replaces."), "error")
 
@@ -125,19 +126,20 @@ class PanelLines:
         yield from self._text(words, "muted")
 
     def _request(self, planned: SummaryPlan) -> Iterator[Row]:
-        counter = self._sheet.session.counter
-        tokens = counter.tokens(sum(counter.message_weight(message) for message in planned.request))
-        yield self._heading(_("Request"), _("exactly as sent · ~{tokens} tok").format(tokens=f"{tokens:,}"))
+        tokens = f"{_request_tokens(planned):,}"
+        yield self._heading(_("Request"), _("exactly as sent · ~{tokens} tok").format(tokens=tokens))
+        room = max(self._room - 3, 2)
         for message in planned.request:
             letter = "S" if role_of(message) == "system" else "U"
-            lines = wrap(clean(text_of(message)), max(self._room - 3, 2))
+            text = text_of(message)
+            lines = wrap(clean(text[: REQUEST_LINES * room]), room)
             for number, piece in enumerate(lines[:REQUEST_LINES]):
                 lead = Span(f"{letter}  " if number == 0 else "   ", ROLE_INKS[letter], "b")
                 yield self._line([lead, Span(piece, "muted")])
-            if len(lines) > REQUEST_LINES:
-                more = len(lines) - REQUEST_LINES
-                words = ngettext("{count} more line", "{count} more lines", more).format(count=more)
-                yield self._line([Span("   " + words, "faint")])
+            if len(lines) > REQUEST_LINES or len(text) > REQUEST_LINES * room:
+                more = max(1, len(text) - len("\n".join(lines[:REQUEST_LINES])))
+                words = ngettext("{count} more character", "{count} more characters", more)
+                yield self._line([Span("   " + words.format(count=f"{more:,}"), "faint")])
 
     def _summary(self) -> Iterator[Row]:
         yield self._heading(_("Summary"), _("the model is writing"))
@@ -173,3 +175,10 @@ class PanelLines:
     def _line(self, left: list[Span], right: list[Span] | None = None) -> Row:
         spans = spread(left, right, self._room) if right else cut_spans(left, self._room)
         return Row([Span(" " * MARGIN), *spans])
+
+
+@lru_cache(maxsize=1)
+def _request_tokens(planned: SummaryPlan) -> int:
+    """The estimate of a whole request, which may be long: made once, not with every word of the answer."""
+    counter = planned.counter
+    return counter.tokens(sum(counter.message_weight(message) for message in planned.request))

@@ -54,6 +54,11 @@ class LayerPanel(LineView):
         if is_new:
             self.scroll_home(animate=False)
 
+    def show_progress(self, run: HandRun) -> None:
+        """Show the same layer a little further on: the preview stays."""
+        self._run = run
+        self._write()
+
     def on_resize(self) -> None:
         self._write()
 
