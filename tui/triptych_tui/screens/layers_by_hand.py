@@ -118,7 +118,6 @@ class LayersByHand:
         had_focus = self._screen.focused is not None and self._screen.focused.id in self.stops
         self.run = None
         self._screen.remove_class("-panel")
-        self._screen.zoom("")
         self._panel.show_run(None)
         self._summary.show_run(None)
         self._screen.query_one(MessagesPane).show_preview(None)
@@ -126,16 +125,10 @@ class LayersByHand:
             (self._focus_before or self._screen.query_one("#prompt-text")).focus()
         self._screen.refresh_facts()
 
-    def speak(self) -> None:
-        """Say all of the panel anew in the language now in force."""
-        if self.run is not None:
-            self._show(self.run)
-
     def show_text(self, text: str) -> None:
         """Show the summary as far as it has come."""
         if self.run is not None and self.run.writing:
-            self.run = replace(self.run, summary=text)
-            self._panel.show_progress(self.run)
+            self._show(replace(self.run, summary=text))
 
     def _go_on_soon(self) -> None:
         self._screen.run_worker(self.go_on(), group="panel")

@@ -27,8 +27,8 @@ from triptych_tui.screens.facts import (
     file_facts,
     key_spans,
     messages_facts,
-    title_spans,
     tab_facts,
+    title_spans,
     welcome_rows,
 )
 from triptych_tui.sheet import Sheet
@@ -37,16 +37,16 @@ from triptych_tui.stage_rows import Moment, after_turn, before_turn, by_hand, in
 from triptych_tui.themes import renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
-from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.gauges import Gauges
+from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.notice import Notice
 from triptych_tui.widgets.pane_header import PaneHeader
 from triptych_tui.widgets.prompt import Prompt, PromptText
 from triptych_tui.widgets.rules import Tabs
 from triptych_tui.widgets.session_pane import SessionPane
-
 from triptych_tui.widgets.stage_bar import StageBar
+
 if TYPE_CHECKING:
     from triptych_tui.hand_run import HandRun
     from triptych_tui.screens.layers_by_hand import LayersByHand
@@ -174,6 +174,7 @@ class Workbench(Screen[int]):
         elif isinstance(event, StageEntered):
             self.show_stage(in_turn(self._session.policy, event))
         elif isinstance(event, SaveFailed):
+            self.show_stage(self.query_one(StageBar).moment.failed())
             self.say(event.reason)
         elif isinstance(event, TurnEnded):
             self._on_turn_ended(event)
@@ -187,7 +188,6 @@ class Workbench(Screen[int]):
         self.show_stage(after_turn(self.query_one(StageBar).moment, event, steps))
         if event.reason is not None:
             self.say(event.reason, fault=event.outcome != "cancelled")
-            self.show_stage(self.query_one(StageBar).moment.failed())
 
     # Asking
 
@@ -364,6 +364,9 @@ class Workbench(Screen[int]):
         self._head("messages", messages_facts(self._sheet, previewing=self._run is not None))
         self._head("file", file_facts(self._opened))
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
+        self.query_one(Tabs).show_facts(tab_facts(self._opened))
+        self.query_one(StageBar).overlay(by_hand(self._session.policy, self._run) if self._run else None)
+        self.query_one(Gauges).show(self._run)
 
     def _head(self, pane: str, facts: list[Span]) -> None:
         self.query_one(f"#{pane}-header", PaneHeader).set_facts(facts)
@@ -376,6 +379,3 @@ def _collect_garbage_again() -> None:
     """What was made until now stays for good, so collections need not look at it."""
     gc.freeze()
     gc.enable()
-        self.query_one(Tabs).show_facts(tab_facts(self._opened))
-        self.query_one(StageBar).overlay(by_hand(self._session.policy, self._run) if self._run else None)
-        self.query_one(Gauges).show(self._run)
