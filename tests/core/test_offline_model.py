@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support_offline_model import FILES, SCHEMAS, Class, Reply, answer, reply
 from tests.support_strategies import TEXTS, any_lists, junk_lists
+from triptych.layers.prune import PruneParameters, prune
 from triptych.lesson_api import cut_tool_result, pruner_tool_text
 from triptych.messages import Message, tool_calls
 from triptych.models.base import Finish, ModelError, TextDelta, ToolCallDelta, UsageReport
@@ -67,6 +69,14 @@ READS = {
     "能不能看一下港口.txt？": ["港口.txt"],
     "請讀取 notes/燈塔.txt": ["notes/燈塔.txt"],
     "請幫我打開燈塔.txt": ["燈塔.txt"],
+    "Read ../../etc/passwd": ["../../etc/passwd"],
+    "Read /etc/passwd and harbour.txt.": ["/etc/passwd", "harbour.txt"],
+    "What does /harbour.txt say?": ["/harbour.txt"],
+    "open ~/.ssh/id_rsa": ["~/.ssh/id_rsa"],
+    "Show me .git/config, please": [".git/config"],
+    "Open “C:\\Windows\\win.ini”": ["C:\\Windows\\win.ini"],
+    "读/etc/passwd的内容": ["/etc/passwd"],
+    "請讀取 ../notes/燈塔.txt": ["../notes/燈塔.txt"],
 }
 LISTS = {
     "Which files are there?": {},
@@ -77,6 +87,10 @@ LISTS = {
     "看看 notes 目录里有什么": {"path": "notes"},
     "列出檔案": {},
     "目錄裡有什麼？": {},
+    "list the files in ../..": {"path": "../.."},
+    "list files in ..": {"path": ".."},
+    "Which files are in /etc?": {"path": "/etc"},
+    "列出 /etc 里的文件": {"path": "/etc"},
 }
 SEARCHES = {
     "search for lantern": {"query": "lantern"},
@@ -86,6 +100,7 @@ SEARCHES = {
     "搜索 燃料": {"query": "燃料"},
     "哪些文件提到燃料？": {"query": "燃料"},
     "搜尋「燈油」這個詞": {"query": "燈油"},
+    "search for root in /etc/passwd": {"query": "root", "path": "/etc/passwd"},
 }
 
 
@@ -111,6 +126,13 @@ def test_files_are_listed_and_searched(text: str, name: str, arguments: dict[str
 
 def test_arguments_keep_chinese_characters_as_they_are() -> None:
     assert answer("讀 燈塔.txt").calls == [("read_file", '{"path": "燈塔.txt"}')]
+
+
+@pytest.mark.parametrize(
+    "text", ["I am in the office 24/7", "他和/或她住在海边", "Is 3/4 more than 1/2?", "/help", "/clear"]
+)
+def test_a_slash_makes_no_path(text: str) -> None:
+    assert not answer(text).calls
 
 
 @pytest.mark.parametrize("text", ["Read harbour.txt", "有哪些文件？", "搜尋 燈塔"])
@@ -139,6 +161,8 @@ def test_a_name_without_its_folder_is_the_one_file_that_is_called_so(lesson: Cla
     assert lesson.calls == [("read_file", '{"path": "notes/燈塔.txt"}')]
     lesson.ask("Read the harbour file")
     assert lesson.calls == [("read_file", '{"path": "harbour.txt"}')]
+    lesson.ask("Read ../harbour.txt")
+    assert lesson.calls == [("read_file", '{"path": "../harbour.txt"}')]
 
 
 # What it says of results
@@ -155,6 +179,23 @@ def test_every_one_of_several_results_is_described(lesson: Class) -> None:
     assert [line.split()[0] for line in lines[:2]] == ["harbour.txt", "tides.txt"]
     assert "nothing.txt" in lines[2]
     assert "there is no file or folder" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Read ../../etc/passwd",
+            "../../etc/passwd: the tool refused: “error: '../../etc/passwd' is outside the workspace”.",
+        ),
+        ("读一下 /etc/passwd", "/etc/passwd：工具拒绝了：“error: '/etc/passwd' is outside the workspace”。"),
+        ("請讀取 nothing.txt", "nothing.txt：工具拒絕了：「error: there is no file or folder 'nothing.txt'」。"),
+    ],
+)
+def test_a_refusal_is_seen_and_called_one(lesson: Class, text: str, said: str) -> None:
+    assert lesson.ask(text) == said
+    assert lesson.calls
+    assert lesson.ask("What is outside the workspace?") == UNKNOWN["en"]
 
 
 def test_listings_and_hits_are_described(lesson: Class) -> None:
@@ -180,6 +221,58 @@ def test_what_is_missing_from_a_result_is_said(content: str, missing: str) -> No
     assert missing in said
     assert "省略" not in said
     assert "omitted" not in said
+
+
+LISTING = "\n".join(f"harbour/log_{number}.txt  ({number} bytes)" for number in range(10, 30))
+HITS = "\n".join(f"harbour/log_{number}.txt:1: The lamp was lit {number} times." for number in range(10, 30))
+
+
+def called(tool: str, arguments: dict[str, str], text: str) -> list[Message]:
+    function = {"name": tool, "arguments": json.dumps(arguments)}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": function}]},
+        result("c", text),
+    ]
+
+
+def test_lines_that_a_notice_cut_are_no_files_and_no_hits() -> None:
+    whole = set(re.findall(r"\S+(?=  \()", LISTING))
+    for limit in range(110, 190):
+        said = reply([user("Which files are there?"), *called("list_files", {}, cut_tool_result(LISTING, limit))]).text
+        names = said.removesuffix("; the middle was left out.").split(": ")[1].split(", ")
+        assert set(names) <= whole
+        assert len(names) >= 2
+        hits = called("search_files", {"query": "lamp"}, cut_tool_result(HITS, limit))
+        said = reply([user("search for lamp"), *hits]).text
+        assert "“The lamp was lit" in said
+        assert "times.”" in said
+        assert said.endswith("Here the middle was left out.")
+
+
+@pytest.mark.parametrize(("tool", "text"), [("list_files", LISTING), ("search_files", HITS)])
+def test_nothing_but_cut_lines_is_not_taken_for_nothing(tool: str, text: str) -> None:
+    said = reply([user("Which files are there?"), *called(tool, {}, cut_tool_result(text, 8))]).text
+    assert said == "Not one whole line is left here: the middle was left out."
+
+
+def test_a_pruned_listing_keeps_its_whole_lines() -> None:
+    older = [user("Which files are there?"), *called("list_files", {}, LISTING), user("Thanks")]
+    listing = prune(LISTING, "list_files", PruneParameters.lesson())
+    assert listing
+    said = reply([older[0], *called("list_files", {}, listing)]).text
+    assert said == (
+        "Of the files here I have 5: harbour/log_10.txt, harbour/log_11.txt, harbour/log_12.txt, harbour/log_28.txt, "
+        "harbour/log_29.txt; the middle was left out."
+    )
+
+
+def test_half_a_name_from_a_listing_is_no_file_to_read() -> None:
+    listing = [user("Which files are there?"), *called("list_files", {}, cut_tool_result(LISTING, 67))]
+    said = reply([*listing, {"role": "assistant", "content": "Listed."}, user("Read all the files")])
+    assert [json.loads(arguments)["path"] for _, arguments in said.calls] == [
+        "harbour/log_10.txt",
+        "harbour/log_29.txt",
+    ]
 
 
 def test_results_in_the_text_protocol_are_results() -> None:
@@ -260,6 +353,54 @@ def test_questions_asked_before_and_own_phrases_are_no_answers() -> None:
     assert reply([*messages, user("Who repaired the lamp?")]).text == UNKNOWN["en"]
 
 
+ACKNOWLEDGED = {"role": "assistant", "content": "好的，我已了解之前的进展，继续。"}
+
+
+@pytest.mark.parametrize("question", ["What is my name?", "我叫什么名字？", "我叫什麼名字？"])
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "What is my name?",
+        "Open:\n- What is my name?",
+        "未决：\n- 我叫什么名字？",
+        "未決：\n- 我叫什麼名字？",
+        "Facts:\n- What is my name?\n- Nothing in my context answers this.",
+        "Facts:\n- The ship is called Aurora.\n\nOpen:\n- The name of the user is not known.\n- 用户的名字没有说。",
+        "Open: the user's name was not given.",
+        "**Open questions**\n- The user's name\n**Next steps**\n1. Ask for the user's name.",
+        "- 未决: 用户的名字\n- 下一步: 问用户叫什么名字",
+        "## 未決\n- 使用者的名字，我叫什麼名字",
+    ],
+)
+def test_a_question_in_a_summary_is_no_answer_to_itself(summary: str, question: str) -> None:
+    messages = [user("[以下是此前对话的摘要]\n" + summary), ACKNOWLEDGED, user(question)]
+    assert reply(messages).text in UNKNOWN.values()
+
+
+def test_no_question_of_a_file_or_of_the_system_prompt_is_an_answer(tmp_path: Path) -> None:
+    lesson = Class(
+        tmp_path, {"form.txt": "Greeting\n“Who repaired the lamp?”\nWho repaired the lamp? Write it here.\n"}
+    )
+    lesson.messages[0]["content"] = "Who repaired the lamp?"
+    lesson.ask("Read form.txt")
+    assert lesson.ask("Who repaired the lamp?") == UNKNOWN["en"]
+
+
+def test_what_an_earlier_answer_could_not_answer_is_not_quoted_from_it(lesson: Class) -> None:
+    lesson.ask("Read harbour.txt")
+    assert "Harbour log" in lesson.ask("What does harbour.txt say about the mayor?")
+    lesson.results[0]["content"] = CLEARED
+    lesson.messages[4]["content"] = "I have read it."
+    assert "Harbour log" not in lesson.ask("What is of the third of May?")
+
+
+def test_a_facts_line_that_begins_like_a_heading_is_known() -> None:
+    summary = user("[以下是此前对话的摘要]\nFacts:\n- Open: nine to five on Mondays.\n- The user is called Lin.")
+    assert reply([summary, ACKNOWLEDGED, user("What is my name?")]).text == (
+        "“The user is called Lin.” — message 0, summary."
+    )
+
+
 def test_an_answer_given_before_is_known_from_where_it_was_taken() -> None:
     told = [user("The code is 4417."), {"role": "assistant", "content": "“The code is 4417.” — message 0, user."}]
     assert reply([*told, user("What is the code?")]).text == "“The code is 4417.” — message 0, user."
@@ -293,6 +434,20 @@ def test_the_truncated_middle_cannot_be_answered() -> None:
     assert "Old Zhou" in reply([*read("log.txt", text), question]).text
     said = reply([*read("log.txt", cut_tool_result(text, 80)), question]).text
     assert said.startswith(UNKNOWN["en"] + " Not whole any more: message 2 (log.txt, cut).")
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [("When did boat 5 come in?", "pruned"), ("谁是船长？", "已裁剪"), ("誰是船長？", "已裁剪")],
+)
+def test_a_pruned_result_is_called_pruned(question: str, state: str) -> None:
+    whole = "\n".join(f"Boat {number} came in at {number}:00." for number in range(1, 10))
+    pruned = prune(whole, "read_file", PruneParameters.lesson())
+    assert pruned
+    said = reply([*read("log.txt", pruned), user(question)]).text
+    assert state in said
+    assert "cut" not in said
+    assert "截" not in said
 
 
 def test_a_pruned_result_is_known_only_by_what_is_left() -> None:
@@ -406,6 +561,12 @@ def test_the_newest_message_decides_language_and_script() -> None:
     assert "message 2" in answer("記住這個", "记住这个", "Remember this").text
     assert "消息 1" in answer("Remember this", "记住这个").text
     assert "訊息 1" in answer("Remember this", "記住這個").text
+
+
+def test_what_layers_put_in_tells_no_language() -> None:
+    summary = user("[以下是此前对话的摘要]\nGoal:\n- Read welcome.txt")
+    assert reply([summary, ACKNOWLEDGED, user("42")]).text.startswith("I am the offline model")
+    assert answer("Hello there!", CLEARED).text.startswith("Which file?")
 
 
 def test_a_message_that_could_be_either_script_follows_the_one_before() -> None:

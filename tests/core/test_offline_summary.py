@@ -12,7 +12,7 @@ from tests.support_offline_model import FILES, Class, answer, reply
 from tests.support_strategies import TEXTS, any_lists
 from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX, SUMMARY_PROMPT, render
 from triptych.lesson_api import compact, estimate_token
-from triptych.messages import Message
+from triptych.messages import Message, text_of
 
 
 def summarized(messages: Sequence[Message], prompt: str = SUMMARY_PROMPT) -> str:
@@ -112,6 +112,83 @@ def test_an_earlier_summary_is_carried_along() -> None:
     assert ACKNOWLEDGEMENT not in summary
 
 
+def after_summary(earlier: str) -> list[Message]:
+    return [
+        {"role": "user", "content": SUMMARY_PREFIX + earlier},
+        {"role": "assistant", "content": ACKNOWLEDGEMENT},
+    ]
+
+
+EARLIER = "Goal:\n- Read welcome.txt\nFiles:\n- welcome.txt: Welcome to Heron Bay.\nOpen:\n- What is my name?"
+
+
+def test_a_summary_of_a_summary_says_the_same_in_the_same_language() -> None:
+    assert summarized(after_summary(EARLIER)) == EARLIER
+
+
+@pytest.mark.parametrize(
+    ("earlier", "carried"),
+    [
+        ("Goal: Read welcome.txt", "Goal:\n- Read welcome.txt"),
+        ("事实：\n- My name is Lin.", "Facts:\n- My name is Lin."),
+        ("What is my name?", "Open:\n- What is my name?"),
+        (
+            "目标：\n- 读 welcome.txt\n下一步：\n- 问用户要哪一份",
+            "目标：\n- 读 welcome.txt\n下一步：\n- 问用户要哪一份",
+        ),
+        ("目標: 讀燈塔.txt\n未決: 誰是看守人？", "目標：\n- 讀燈塔.txt\n未決：\n- 誰是看守人？"),
+        (
+            "## Decisions\n- Paint it blue.\n## Next steps\n1. Buy paint.",
+            "Decisions:\n- Paint it blue.\nNext:\n- Buy paint.",
+        ),
+    ],
+)
+def test_sections_of_an_earlier_summary_are_kept_in_the_language_of_its_items(earlier: str, carried: str) -> None:
+    assert summarized(after_summary(earlier)) == carried
+
+
+def test_every_section_of_an_earlier_summary_outlives_a_long_file() -> None:
+    earlier = EARLIER + "\nFacts:\n" + "\n".join(f"- The code of door {n} is {n * 37}." for n in range(12))
+    summary = summarized([*after_summary(earlier), *after_reading(long_file(60))])
+    for line in ("Goal:", "- Read welcome.txt", "- welcome.txt: Welcome to Heron Bay.", "Open:\n- What is my name?"):
+        assert line in summary
+    assert "事实" not in summary
+
+
+def test_notices_alone_do_not_make_a_talk_chinese() -> None:
+    cleared = {
+        "role": "user",
+        "content": "<tool_response>\n[工具 read_file 執行結果]：\nHarbour log 3\n</tool_response>",
+    }
+    pruned = {
+        "role": "assistant",
+        "content": "... [省略前期工具 read_file 的部分輸出] The log is of 3 May, says Ann Old.",
+    }
+    for messages in ([cleared, pruned], [*after_summary("My name is Lin."), cleared]):
+        assert "事实" not in summarized([*messages, *after_reading(long_file(60))[1:]])
+
+
+def test_an_open_question_that_was_answered_since_is_open_no_more() -> None:
+    messages = [*after_summary(EARLIER), *told("My name is Lin.")]
+    messages.append({"role": "user", "content": "What is my name?"})
+    messages.append({"role": "assistant", "content": reply(messages).text})
+    summary = summarized(messages)
+    assert "- My name is Lin." in summary
+    assert "What is my name?" not in summary
+
+
+def test_a_users_fact_outlives_ten_questions_and_every_summary() -> None:
+    messages = told("My name is Lin.")
+    for round_of_talk in range(3):
+        for number in range(10):
+            messages.append({"role": "user", "content": f"Who keeps key {round_of_talk}{number}?"})
+            messages.append({"role": "assistant", "content": reply(messages).text})
+        messages = after_summary(summarized(messages))
+    assert "Facts:\n- My name is Lin.\n" in messages[0]["content"]
+    said = reply([*messages, {"role": "user", "content": "What is my name?"}]).text
+    assert said == "“My name is Lin.” — message 0, summary."
+
+
 def test_notices_and_placeholders_are_not_carried_along() -> None:
     for content in (
         "[旧工具结果已清理, 如有需要请重新调用工具]",
@@ -151,7 +228,10 @@ def test_a_summary_is_bounded_whatever_was_said(messages: list[Message]) -> None
     rendering = render(messages)
     summary = asked_for_summary(rendering)
     assert summary.strip()
-    assert estimate_token(summary) <= min(600, max(48, estimate_token(rendering) // 10))
+    earlier = [message for message in messages if text_of(message).startswith(SUMMARY_PREFIX.strip())]
+    assert estimate_token(summary) <= min(
+        600, max(48, estimate_token(rendering) // 10, estimate_token(render(earlier)))
+    )
 
 
 @given(TEXTS)

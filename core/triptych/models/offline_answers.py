@@ -110,8 +110,9 @@ class _Conversation:
             meant = [result for result in self._results if result.index == named]
         else:
             cleared = [result for result in self._results if result.cleared]
+            pruned = [result for result in self._results if result.state == "pruned"]
             read = [result for result in self._results if result.tool == "read_file"]
-            meant = cleared or read or self._results
+            meant = cleared or pruned or read or self._results
             meant = meant if self._wish.every else meant[-1:]
         calls = [Call(result.tool, result.arguments) for result in meant if result.tool]
         once = {(call.name, call.arguments_text): call for call in calls}
@@ -174,10 +175,10 @@ class _Conversation:
                 "lost",
                 index=result.index,
                 name=_clipped(result.name) or self._say("result"),
-                state=self._say("cleared" if result.cleared else "cut"),
+                state=self._say(result.state),
             )
             for result in newest.values()
-            if result.cleared or result.left_out
+            if result.state
         ]
         return self._say("not_whole", places=self._say("comma").join(places[-_MOST_LOST:])) if places else ""
 
@@ -192,14 +193,15 @@ class _Conversation:
     def _describe(self, result: Result) -> str:
         name = _clipped(result.name) or self._say("result")
         lines = [line for line in result.lines if not is_aside(line)]
+        whole_lines = [line for line in result.whole_lines if not is_aside(line)]
         if result.cleared:
             return self._say("gone", name=name)
         if result.failed:
             return self._say("failed", name=name, quote=_clipped(lines[0]))
         if result.tool == "list_files":
-            return self._joined(self._listed(lines), self._left_out(result))
+            return self._listed(result, whole_lines)
         if result.tool == "search_files":
-            return self._joined(self._hits(result, lines), self._left_out(result))
+            return self._hits(result, whole_lines)
         if not lines:
             return self._say("empty", name=name)
         first, count = _clipped(lines[0]), f"{result.line_count:,}"
@@ -207,22 +209,30 @@ class _Conversation:
             return self._say("read_part", name=name, quote=first, lines=count, part=self._say(result.left_out))
         return self._say("read_line" if result.line_count == 1 else "read_lines", name=name, quote=first, lines=count)
 
-    def _listed(self, lines: Sequence[str]) -> str:
+    def _listed(self, result: Result, lines: Sequence[str]) -> str:
         if not lines:
-            return self._say("listed_none")
+            return self._none_whole(result) or self._say("listed_none")
         names = [_clipped(listed_name(line)) for line in lines[:_MOST_NAMES]] + ["…"] * (len(lines) > _MOST_NAMES)
-        return self._say("listed", lines=f"{len(lines):,}", names=self._say("comma").join(names))
+        values = {"lines": f"{len(lines):,}", "names": self._say("comma").join(names)}
+        if result.left_out:
+            return self._say("listed_part", part=self._say(result.left_out), **values)
+        return self._say("listed", **values)
 
     def _hits(self, result: Result, lines: Sequence[str]) -> str:
         query = _clipped(str(result.arguments.get("query", "")))
         if not lines:
-            return self._say("hits_none", query=query)
+            return self._none_whole(result) or self._say("hits_none", query=query)
         path, number, text = hit_in(lines[0])
         name = _clipped(f"{path}:{number}" if path else result.tool)
-        return self._say("hits", query=query, lines=f"{len(lines):,}", name=name, quote=_clipped(text, around=query))
+        quote = _clipped(text, around=query)
+        hits = self._say("hits", query=query, lines=f"{len(lines):,}", name=name, quote=quote)
+        return self._joined(hits, self._left_out(result))
 
     def _left_out(self, result: Result) -> str:
         return self._say("left_out", part=self._say(result.left_out)) if result.left_out else ""
+
+    def _none_whole(self, result: Result) -> str:
+        return self._say("none_whole", part=self._say(result.left_out)) if result.left_out else ""
 
     # Words
 

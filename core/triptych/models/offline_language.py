@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
+from triptych.layers.prune import NOTICE
+from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
+from triptych.layers.truncate import LESSON_NOTICE
+
 Script = Literal["en", "zh-Hans", "zh-Hant"]
 SCRIPTS: tuple[Script, ...] = ("en", "zh-Hans", "zh-Hant")
 
@@ -48,6 +53,17 @@ _TRADITIONAL = frozenset(_PAIRS[::2] + _ALIKE[::2])
 _SIMPLIFIED = frozenset(_PAIRS[1::2]) - frozenset(_PAIRS[::2])
 
 _FILE_NAME = re.compile(r"(?<![\w./\\-])[\w./\\-]+\.[A-Za-z0-9]+", re.ASCII)
+# What layers and the text protocol put in, in Chinese whatever the talk's language is.
+_PUT_IN = re.compile(
+    "|".join(
+        [
+            *map(re.escape, (SUMMARY_PREFIX.strip(), ACKNOWLEDGEMENT, RECOMMENDED_PLACEHOLDER)),
+            r"\d{1,15}".join(map(re.escape, LESSON_NOTICE.strip().split("{omitted}"))),
+            r"[^\]\n]{0,160}?".join(map(re.escape, NOTICE.split("{tool}"))),
+            r"\[工具 [^\]\n]{1,160}? 執行結果\]：",
+        ]
+    )
+)
 _CJK_RUN = re.compile(f"[{CJK}]")
 _LETTER = re.compile(r"[^\W\d_]")
 _ENGLISH = re.compile(
@@ -63,10 +79,13 @@ def simplified(text: str) -> str:
 
 
 def script_of(texts: Iterable[str]) -> Script:
-    """The script of the first text that tells one; of Chinese that could be either, simplified."""
+    """The script of the first text that tells one; of Chinese that could be either, simplified.
+
+    Notices, placeholders and the like that are known tell none.
+    """
     undecided = False
     for text in texts:
-        plain = _FILE_NAME.sub(" ", text)
+        plain = _FILE_NAME.sub(" ", _PUT_IN.sub(" ", text))
         letter = _LETTER.search(plain)
         if letter is None:
             continue
@@ -137,14 +156,19 @@ _PHRASES: dict[str, tuple[str, str, str]] = {
         "{name} 的結果已被清理，我說不出裡面是什麼。",
     ),
     "failed": (
-        "For {name} the tool reports: “{quote}”.",
-        "对于 {name}，工具报告：“{quote}”。",
-        "對於 {name}，工具回報：「{quote}」。",
+        "{name}: the tool refused: “{quote}”.",
+        "{name}：工具拒绝了：“{quote}”。",
+        "{name}：工具拒絕了：「{quote}」。",
     ),
     "listed": (
         "Files here, {lines}: {names}.",
         "这里的文件，{lines} 个：{names}。",
         "這裡的檔案，{lines} 個：{names}。",
+    ),
+    "listed_part": (
+        "Of the files here I have {lines}: {names}; {part} was left out.",
+        "这里的文件，我手里有 {lines} 个：{names}；{part}被省略了。",
+        "這裡的檔案，我手裡有 {lines} 個：{names}；{part}被省略了。",
     ),
     "listed_none": ("There are no files here.", "这里没有文件。", "這裡沒有檔案。"),
     "hits": (
@@ -157,6 +181,11 @@ _PHRASES: dict[str, tuple[str, str, str]] = {
         "Here {part} was left out.",
         "这里{part}被省略了。",
         "這裡{part}被省略了。",
+    ),
+    "none_whole": (
+        "Not one whole line is left here: {part} was left out.",
+        "这里没有留下一个完整的行：{part}被省略了。",
+        "這裡沒有留下一個完整的行：{part}被省略了。",
     ),
     "more": ("Results besides these: {lines}.", "此外还有结果 {lines} 个。", "此外還有結果 {lines} 個。"),
     "no_tool": (
@@ -182,6 +211,7 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "summary": ("summary", "摘要", "摘要"),
     "other": ("other", "其他", "其他"),
     "cleared": ("cleared", "已清理", "已清理"),
+    "pruned": ("pruned", "已裁剪", "已裁剪"),
     "cut": ("cut", "已截断", "已截斷"),
     "beginning": ("the beginning", "开头", "開頭"),
     "middle": ("the middle", "中间", "中間"),
@@ -210,16 +240,21 @@ _OWN = {
 }
 
 
+_NO_ANSWERS = ("unknown_there", "failed")
+"""What these quote tells what was not found."""
+
+
 def is_own(phrase: str, text: str) -> bool:
     """Whether `text` holds this sentence of the offline model, in any language."""
     return any(pattern.search(text) for pattern in _OWN[phrase])
 
 
 def without_own_words(text: str) -> tuple[str, list[str]]:
-    """What is left of an answer without the offline model's own sentences, and what those had quoted."""
+    """What is left of an answer without the offline model's own sentences, and what those had quoted as known."""
     quotes: list[str] = []
-    for patterns in _OWN.values():
+    for name, patterns in _OWN.items():
         for pattern in patterns:
-            quotes += [match["quote"] for match in pattern.finditer(text) if "quote" in pattern.groupindex]
+            if "quote" in pattern.groupindex and name not in _NO_ANSWERS:
+                quotes += [match["quote"] for match in pattern.finditer(text)]
             text = pattern.sub("\n", text)
     return text, quotes

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from triptych.layers.prune import NOTICE_START
 from triptych.layers.summarize import SUMMARY_PREFIX
 from triptych.messages import Message, ToolCall, is_result, is_tool_response, pair_calls, role_of, text_of, tool_calls
-from triptych.models.offline_language import without_own_words
+from triptych.models.offline_language import is_own, without_own_words
 from triptych.models.offline_requests import is_question, understand
+from triptych.models.offline_sections import UNANSWERED, sections_of
 
 # Tool results and notices
 
@@ -34,19 +36,31 @@ _TOOL_RESPONSE = re.compile(
     r"<tool_response>\s*\[工具\s*(\S+?)\s*執行結果\]：\n?(.*?)\n?(?:</tool_response>|$)", re.DOTALL
 )
 
+_BETWEEN_LINES = re.compile(rf"{re.escape(NOTICE_START)}|.*(?:\b(?:files|matches|lines)\b|行)", re.IGNORECASE)
+
 Part = Literal["beginning", "middle", "end"]
+State = Literal["cleared", "pruned", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A tool result in the list. `pieces` is its text without notices: none where it was cleared, several where cut."""
+    """A tool result in the list.
+
+    pieces: its text without notices, none where it was cleared, several where cut. whole_lines: the lines that no
+    notice cut. state: what was done to it.
+    """
 
     index: int
     tool: str
     arguments: Mapping[str, Any]
     pieces: tuple[str, ...]
+    whole_lines: tuple[str, ...]
     left_out: Part | None
-    cleared: bool
+    state: State | None
+
+    @property
+    def cleared(self) -> bool:
+        return self.state == "cleared"
 
     @property
     def path(self) -> str:
@@ -102,13 +116,40 @@ def result_of(index: int, call: ToolCall | None, text: str) -> Result:
     """The result at `index` of `call`, None where it answers none."""
     notices = list(_NOTICE.finditer(text))
     pieces = tuple(piece for piece in _NOTICE.split(text) if piece.strip())
-    cleared = bool(_PLACEHOLDER.fullmatch(text)) or bool(notices and not pieces)
     left_out: Part | None = None
-    if notices and not cleared:
+    state: State | None = None
+    if _PLACEHOLDER.fullmatch(text) or (notices and not pieces):
+        state, pieces = "cleared", ()
+    elif notices:
+        state = "pruned" if NOTICE_START in text else "cut"
         before, after = text[: notices[0].start()].strip(), text[notices[-1].end() :].strip()
         left_out = "middle" if before and after else "end" if before else "beginning"
     tool, arguments = (call.name, parsed(call.arguments)) if call else ("", {})
-    return Result(index, tool, arguments, () if cleared else pieces, left_out, cleared)
+    whole_lines = () if state == "cleared" else tuple(_whole_lines(text, notices))
+    return Result(index, tool, arguments, pieces, whole_lines, left_out, state)
+
+
+def _whole_lines(text: str, notices: Sequence[re.Match[str]]) -> Iterator[str]:
+    """The lines that are neither blank nor next to a notice that may have cut them."""
+    start, cut_before = 0, False
+    for notice in [*notices, None]:
+        end = notice.start() if notice else len(text)
+        # A notice on its own line brought the line ends beside it.
+        lines = text[start:end].removeprefix("\n" * cut_before).split("\n")
+        if cut_before:
+            del lines[0]
+        cut_before = notice is not None and not _stands_between_lines(text, notice)
+        if cut_before:
+            lines = lines[: -1 if lines and not lines[-1] else None]
+            lines = lines[: -1 if lines and not _LISTED.search(lines[-1]) else None]
+        yield from (line for line in lines if line.strip())
+        start = notice.end() if notice else end
+
+
+def _stands_between_lines(text: str, notice: re.Match[str]) -> bool:
+    """Whether a notice stands on its own line and speaks of whole lines."""
+    alone = text.endswith("\n", 0, notice.start()) or not notice.start()
+    return alone and bool(_BETWEEN_LINES.match(notice[0]))
 
 
 def parsed(arguments: str) -> dict[str, Any]:
@@ -149,9 +190,9 @@ def known_paths(results: Sequence[Result]) -> tuple[str, ...]:
         if result.tool == "read_file":
             found = [result.path]
         elif result.tool == "list_files":
-            found = [listed_name(line) for line in result.lines if not is_aside(line)]
+            found = [listed_name(line) for line in result.whole_lines if not is_aside(line)]
         else:
-            found = [hit_in(line)[0] for line in result.lines] if result.tool == "search_files" else []
+            found = [hit_in(line)[0] for line in result.whole_lines] if result.tool == "search_files" else []
         paths.update((path, None) for path in found if path)
     return tuple(paths)
 
@@ -182,6 +223,7 @@ _SENTENCE_END = re.compile(
 _BULLET = re.compile(r"\s*(?:[-*•·#>|]+\s+|\d+[.)]\s+|<[/\w]+>\s*)*")
 _HEADING = re.compile(r"#+ .{1,80}(?<![.!?。])|\[[^\]]{1,60}\]|.{1,60}[:：]\s*")
 _SHORT_LINE = re.compile(r"[^=]{1,50}[^\s.!?;,。！？；，]\s*")
+_ENDS_ASKING = re.compile(r"[?？][”\"'’」』)）*_]{0,4}$")
 _LONGEST = 300
 
 
@@ -208,13 +250,10 @@ def sentences_in(messages: Sequence[Message], results: Sequence[Result]) -> list
         if index in by_index:
             found += _result_sentences(by_index[index])
         elif is_summary(message):
-            summary = text_of(message).removeprefix(SUMMARY_PREFIX.strip())
-            found += (
-                Sentence(text, index, "summary") for text in sentences_of(summary) if not text.endswith((":", "："))
-            )
+            found += (Sentence(text, index, "summary") for text in _known_in_summary(text_of(message)))
         elif role == "user":
             told = (text for text in sentences_of(text_of(message)) if understand(text).kind == "statement")
-            found += (Sentence(text, index, "user") for text in told)
+            found += (Sentence(text, index, "user") for text in told if not is_own("unknown", text))
         elif role == "assistant":
             if index and is_summary(messages[index - 1]):
                 continue  # the fixed acknowledgement
@@ -224,7 +263,15 @@ def sentences_in(messages: Sequence[Message], results: Sequence[Result]) -> list
         else:
             kind: SentenceKind = "system" if role in ("system", "developer") else "other"
             found += (Sentence(text, index, kind) for text in sentences_of(text_of(message)))
-    return found
+    return [sentence for sentence in found if not _ENDS_ASKING.search(sentence.text)]
+
+
+def _known_in_summary(text: str) -> Iterator[str]:
+    for section, line in sections_of(text.removeprefix(SUMMARY_PREFIX.strip())):
+        if section not in UNANSWERED:
+            for said in sentences_of(line):
+                if not (said.endswith((":", "：")) or is_question(said) or is_own("unknown", said)):
+                    yield said
 
 
 def _result_sentences(result: Result) -> Iterator[Sentence]:

@@ -46,9 +46,19 @@ def _any(english: str, chinese: str = "") -> re.Pattern[str]:
 _EXTENSION = r"\.(?:[a-z][a-z0-9]{0,7}|[A-Z]{2,5})(?![A-Za-z0-9])"
 _QUOTED_PATH = re.compile(rf"[“\"'`「『《]([^“”\"'`「」『』《》\n]{{1,120}}?{_EXTENSION})[”\"'`」』》]")
 _BARE_PATH = re.compile(rf"[\w~][\w./\\~+-]{{0,150}}?{_EXTENSION}|\b(?:README|LICENSE|Makefile|Dockerfile)\b")
+# Paths that start outside or hidden are named as they are, for the tool to refuse. "and/or", "24/7" and addresses
+# start none. A name without an extension ends where Chinese words run into it.
+_OUTSIDE_PATH = re.compile(
+    rf"(?:(?<![\w./\\:~-])|(?<=[{CJK}]))"
+    r"(?:(?:\.\.[\\/])+|~[\\/]|[A-Za-z]:[\\/]|\.[A-Za-z][\w-]{0,40}[\\/]|/(?=[\w.]))"
+    rf"(?:[\w./\\~+-]{{0,150}}?{_EXTENSION}(?![\\/]|\.\w)"
+    r"|(?:[\w.+~-]{1,80}[\\/]){0,20}[A-Za-z0-9_.+~-]{0,80}[A-Za-z0-9_]"
+    r"|(?<=\.\.[\\/])(?:\.\.)?)"
+)
 _PLAIN_WORDS = frozenset({"e.g", "i.e"})
 _FOLDER = re.compile(
     r"(?<![\w./])((?:[\w-]+/)+)(?![\w.])"
+    r"|(?<=\s)(\.\.)(?![^\s?？])"
     r"|\b([a-z0-9_][\w-]*)\s+(?:folder|directory)\b"
     r"|\b(?:folder|directory)\s+(?:called\s+|named\s+)?(?!is\b|has\b|do\b)([\w-]+)"
     rf"|(?:^|[\s在{CJK}])([A-Za-z0-9_][\w-]*?|(?<=\s)[{CJK}]+?|(?<=在)[{CJK}]+?)\s*(?:这个)?(?:目录|文件夹|资料夹)",
@@ -72,15 +82,24 @@ def paths_named(text: str, known: Sequence[str]) -> tuple[str, ...]:
     A name without its folder means the `known` path that ends so, where there is just one.
     """
     found: list[tuple[int, str]] = [(match.start(1), match[1]) for match in _QUOTED_PATH.finditer(text)]
-    taken = [(start, start + len(path)) for start, path in found]
+    found += [(match.start(), match[0]) for match in _OUTSIDE_PATH.finditer(text) if not _overlaps(match, found)]
+    taken = tuple(found)
     end_before = -1
     for match in _BARE_PATH.finditer(text):
-        if any(start < match.end() and match.start() < end for start, end in taken) or match[0] in _PLAIN_WORDS:
+        if _overlaps(match, taken) or match[0] in _PLAIN_WORDS:
             continue
         name = _without_run_in_words(match[0], text[: match.start()], match.start() == end_before, known)
         end_before = match.end()
         found.append((match.start(), name))
     return tuple(dict.fromkeys(_resolved(path, known) for _, path in sorted(found)))[:_MOST_PATHS]
+
+
+def _overlaps(match: re.Match[str], taken: Sequence[tuple[int, str]]) -> bool:
+    return any(start < match.end() and match.start() < start + len(path) for start, path in taken)
+
+
+def _may_be_folder_outside(path: str) -> bool:
+    return bool(_OUTSIDE_PATH.fullmatch(path)) and not PurePosixPath(path).suffix
 
 
 def _without_run_in_words(run: str, before: str, joined: bool, known: Sequence[str]) -> str:
@@ -222,7 +241,7 @@ _GREETING = re.compile(
 )
 _ABOUT_ITSELF = re.compile(
     r"\bwho are you\b|\bwhat are you\b|\bwhat can you\b|\bhow do you work\b|\bwhat do you do\b|^\W*help\W*$"
-    r"|你是谁|你是什么|你叫什么|你能做什么|你会做什么|你会什么|你能干什么|你可以做什么|^\W*帮助\W*$",
+    r"|你是谁|你是什么|你叫什么|你能做什么|你会做什么|你会什么|你能干什么|你可以做什么|^\W*帮助\W*$|^\s*/\w+\s*$",
     _I,
 )
 
@@ -241,10 +260,10 @@ def understand(text: str, known: Sequence[str] = ()) -> Wish:
     searched = _search(text, plain, paths)
     if searched:
         return searched
-    if not paths and _LIST.search(plain) and not _ABOUT_THE_PAST.search(plain):
+    if all(map(_may_be_folder_outside, paths)) and _LIST.search(plain) and not _ABOUT_THE_PAST.search(plain):
         reads_all = _READ_FILES.search(plain) and _EVERY.search(plain)
         if not (reads_all and known):
-            return Wish("list", _folder(text, plain))
+            return Wish("list", paths[:1] or _folder(text, plain))
     return _reading(plain, paths, asks, known) or _telling(plain, paths, asks)
 
 

@@ -15,6 +15,7 @@ from triptych.messages import TOOL_RESPONSE_TAG, ToolCall
 from triptych.models.offline_language import SCRIPTS, Script, is_own, script_of, without_own_words
 from triptych.models.offline_recall import Result, is_aside, result_of, result_of_response, sentences_of
 from triptych.models.offline_requests import is_question, understand
+from triptych.models.offline_sections import SECTIONS, UNANSWERED, sections_of
 from triptych.tokens import MeowgentEstimator
 
 _MOST_TOKENS = 600
@@ -24,14 +25,6 @@ _LONGEST_ITEM = 160
 _LONGEST_CARRIED = 100
 _SENTENCES_PER_RESULT = 3
 
-_SECTIONS: dict[str, tuple[str, str, str]] = {
-    "goal": ("Goal:", "目标：", "目標："),
-    "decisions": ("Decisions:", "决定：", "決定："),
-    "facts": ("Facts:", "事实：", "事實："),
-    "files": ("Files:", "文件：", "檔案："),
-    "open": ("Open:", "未决：", "未決："),
-}
-_SECTION_OF = {heading: section for section, headings in _SECTIONS.items() for heading in headings}
 _NOTHING = ("Nothing to carry over was said.", "没有需要带到后面的内容。", "沒有需要帶到後面的內容。")
 
 _LINE = re.compile(r"\[(system|developer|user|assistant 调用工具|assistant|tool|function)\] ?(.*)", re.DOTALL)
@@ -56,6 +49,22 @@ class _Block:
     role: str
     text: str
 
+    @property
+    def is_response(self) -> bool:
+        """Whether it carries a result in the text protocol."""
+        return self.role == "user" and self.text.startswith(TOOL_RESPONSE_TAG)
+
+    @property
+    def is_summary(self) -> bool:
+        return self.role == "user" and self.text.startswith(SUMMARY_PREFIX.strip())
+
+    @property
+    def said(self) -> str:
+        """The text without what the program put around it."""
+        if not self.is_summary:
+            return self.text
+        return "\n".join(line for _, line in sections_of(self.text.removeprefix(SUMMARY_PREFIX.strip())))
+
 
 @dataclass(frozen=True, slots=True)
 class _Item:
@@ -69,17 +78,27 @@ class _Item:
 def summary_of(rendering: str) -> str:
     """A summary of rendered messages in the conversation's own language, never empty.
 
-    At most a tenth of the input and 600 tokens by the `meowgent` estimate; a short input gets a sentence or two.
+    At most a tenth of the input, or what an earlier summary in it takes, and 600 tokens by the `meowgent` estimate; a
+    short input gets a sentence or two.
     """
     blocks = list(_blocks(rendering))
-    script = script_of([block.text for block in reversed(blocks) if block.role == "user"] or [rendering])
+    script = _script_of(blocks)
     tokens = _weight(rendering) // _ONE_TOKEN
-    budget = min(_MOST_TOKENS, max(tokens // 10, min(_SMALL, tokens // 2))) * _ONE_TOKEN
-    items = _ranked(list(_items(blocks)))
+    earlier = sum(_weight(block.text) for block in blocks if block.is_summary) // _ONE_TOKEN
+    budget = min(_MOST_TOKENS, max(tokens // 10, min(_SMALL, tokens // 2), earlier)) * _ONE_TOKEN
+    items = _ranked(list(_items(blocks)), _answered(blocks))
     chosen = _chosen(items, script, budget)
     if chosen:
         return "\n".join(_lines(chosen, script))
     return _fitted(items[0].text, _SMALL * _ONE_TOKEN) if items else _NOTHING[SCRIPTS.index(script)]
+
+
+def _script_of(blocks: Sequence[_Block]) -> Script:
+    """The script of what the user said, newest first; where that tells none, of everything else."""
+    newest_first = [(block.role == "user" and not block.is_response, block.said) for block in reversed(blocks)]
+    return script_of(
+        [text for users, text in newest_first if users] + [text for users, text in newest_first if not users]
+    )
 
 
 def _blocks(rendering: str) -> Iterator[_Block]:
@@ -97,12 +116,11 @@ def _blocks(rendering: str) -> Iterator[_Block]:
 
 def _items(blocks: Sequence[_Block]) -> Iterator[_Item]:
     calls: deque[ToolCall] = deque()
-    after_summary = False
     for index, block in enumerate(blocks):
-        summary = block.role == "user" and block.text.startswith(SUMMARY_PREFIX.strip())
-        if summary:
-            yield from _carried(block.text.removeprefix(SUMMARY_PREFIX.strip()))
-        elif block.role == "user" and block.text.startswith(TOOL_RESPONSE_TAG):
+        if block.is_summary:
+            # Read backwards, as the newest come first in the end.
+            yield from reversed(list(_carried(block.text.removeprefix(SUMMARY_PREFIX.strip()))))
+        elif block.is_response:
             yield from _from_result(result_of_response(index, block.text))
         elif block.role == "user":
             yield from _from_user(block.text, _answer_after(blocks, index))
@@ -111,22 +129,23 @@ def _items(blocks: Sequence[_Block]) -> Iterator[_Item]:
             calls.append(ToolCall("", match[1], match[2]) if match else ToolCall("", "", ""))
         elif block.role in ("tool", "function"):
             yield from _from_result(result_of(index, calls.popleft() if calls else None, block.text))
-        elif block.role == "assistant" and not (after_summary and block.text == ACKNOWLEDGEMENT):
+        elif block.role == "assistant" and not (
+            block.text == ACKNOWLEDGEMENT and index and blocks[index - 1].is_summary
+        ):
             rest, quotes = without_own_words(block.text)
             said = [*quotes, *sentences_of(rest)]
-            yield from (_Item("facts", text, 6) for text in said[:_SENTENCES_PER_RESULT] if _INFORMATIVE.search(text))
-        after_summary = summary
+            yield from (_Item("facts", text, 7) for text in said[:_SENTENCES_PER_RESULT] if _INFORMATIVE.search(text))
 
 
 def _carried(summary: str) -> Iterator[_Item]:
-    """The lines of an earlier summary, shorter, in the sections they were in."""
-    section = "facts"
-    for line in summary.splitlines():
-        if heading := _SECTION_OF.get(line.strip()):
-            section = heading
-            continue
+    """The lines of an earlier summary, shorter, in the sections they were in; the first of each matters more."""
+    begun: set[str] = set()
+    for found, line in sections_of(summary):
         for text in sentences_of(line):
-            yield _Item(section, _cut(text, _LONGEST_CARRIED), 1 if section in ("facts", "decisions") else 4)
+            section = found or ("open" if is_question(text) else "facts")
+            rank = 1 if section in ("facts", "decisions") else 5 if section in begun else 2
+            begun.add(section)
+            yield _Item(section, _cut(text, _LONGEST_CARRIED), rank)
 
 
 def _from_user(text: str, answer: str) -> Iterator[_Item]:
@@ -134,10 +153,26 @@ def _from_user(text: str, answer: str) -> Iterator[_Item]:
         wish = understand(sentence)
         if wish.kind == "statement":
             yield _Item("decisions" if _DECIDES.search(sentence) else "facts", sentence, 0)
-        elif wish.kind == "question" and (not answer or is_own("unknown", answer) or is_own("unknown_there", answer)):
-            yield _Item("open", sentence, 3)
-        elif wish.kind in ("read", "search"):
-            yield _Item("goal", sentence, 3)
+        elif wish.kind == "question" and _leaves_open(answer):
+            yield _Item("open", sentence, 4)
+        elif wish.kind in ("read", "search") and not is_question(sentence):
+            yield _Item("goal", sentence, 4)
+
+
+def _leaves_open(answer: str) -> bool:
+    return not answer or is_own("unknown", answer) or is_own("unknown_there", answer)
+
+
+def _answered(blocks: Sequence[_Block]) -> set[str]:
+    """The questions that had an answer when they were last asked."""
+    last_answers = {
+        sentence: _answer_after(blocks, index)
+        for index, block in enumerate(blocks)
+        if block.role == "user" and not block.is_summary
+        for sentence in sentences_of(block.text)
+        if is_question(sentence)
+    }
+    return {question for question, answer in last_answers.items() if not _leaves_open(answer)}
 
 
 def _answer_after(blocks: Sequence[_Block], index: int) -> str:
@@ -157,18 +192,22 @@ def _from_result(result: Result) -> Iterator[_Item]:
         return
     first = next(sentences_of(lines[0]), "") if lines else ""
     if result.tool == "read_file" and result.path:
-        yield _Item("files", f"{result.path}: {first}" if first else result.path, 2)
+        yield _Item("files", f"{result.path}: {first}" if first else result.path, 3)
     elif first:
-        yield _Item("facts", first, 2)
+        yield _Item("facts", first, 3)
     sentences = (text for line in lines[1:] for text in sentences_of(line))
     telling = (text for text in sentences if _INFORMATIVE.search(text) and _weight(text) > _SHORTEST)
     for _, text in zip(range(_SENTENCES_PER_RESULT), telling, strict=False):
-        yield _Item("facts", text, 5)
+        yield _Item("facts", text, 6)
 
 
-def _ranked(items: Sequence[_Item]) -> list[_Item]:
+def _ranked(items: Sequence[_Item], answered: set[str]) -> list[_Item]:
     """The most important first: by rank, then with names and numbers, then the newest. Questions only where open."""
-    usable = [item for item in reversed(items) if item.section == "open" or not is_question(item.text)]
+    usable = [
+        item
+        for item in reversed(items)
+        if (item.text not in answered if item.section in ("goal", *UNANSWERED) else not is_question(item.text))
+    ]
     return sorted(usable, key=lambda item: (item.rank, not _INFORMATIVE.search(item.text)))
 
 
@@ -178,7 +217,7 @@ def _chosen(items: Sequence[_Item], script: Script, budget: int) -> list[_Item]:
     sections: set[str] = set()
     for item in items:
         line = _weight(f"- {_cut(item.text, _LONGEST_ITEM)}\n")
-        heading = 0 if item.section in sections else _weight(_SECTIONS[item.section][SCRIPTS.index(script)] + "\n")
+        heading = 0 if item.section in sections else _weight(SECTIONS[item.section][SCRIPTS.index(script)] + "\n")
         if line + heading <= budget and not any(item.text in other.text for other in chosen):
             budget -= line + heading
             sections.add(item.section)
@@ -187,7 +226,7 @@ def _chosen(items: Sequence[_Item], script: Script, budget: int) -> list[_Item]:
 
 
 def _lines(items: Sequence[_Item], script: Script) -> Iterator[str]:
-    for section, headings in _SECTIONS.items():
+    for section, headings in SECTIONS.items():
         texts = [item.text for item in items if item.section == section]
         if texts:
             yield headings[SCRIPTS.index(script)]
