@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.events import Key
 from textual.message import Message
 from textual.screen import Screen
 from textual.worker import Worker, WorkerCancelled
@@ -50,9 +52,12 @@ from triptych_tui.widgets.stage_bar import StageBar
 if TYPE_CHECKING:
     from triptych_tui.hand_run import HandRun
     from triptych_tui.screens.layers_by_hand import LayersByHand
+    from triptych_tui.screens.reading import Reading
 
 PaneName = Literal["chat", "messages", "file"]
 PANES: tuple[PaneName, ...] = ("chat", "messages", "file")
+FIRST_WIDE = "\u2e80"
+"""From here on characters come from an input method, not from keys."""
 FLUSH_SECONDS = 0.05
 """What streams is shown at most this often."""
 
@@ -82,11 +87,19 @@ class Workbench(Screen[int]):
         Binding("u", "undo", N_("undo"), id="undo"),
         Binding("ctrl+r", "redo", N_("redo"), priority=True, id="redo"),
         Binding("i", "prompt", N_("prompt"), id="prompt"),
+        Binding("slash,ideographic_comma", "search", N_("search"), id="search"),
+        Binding("n", "next_hit(1)", N_("next hit"), id="search.next"),
+        Binding("N", "next_hit(-1)", N_("previous hit"), id="search.previous"),
+        Binding("f", "filter", N_("filter"), id="filter"),
+        Binding("v", "original", N_("original"), id="original"),
+        Binding("y", "copy", N_("copy"), id="copy"),
         Binding("1", "pane('chat')", N_("chat"), id="pane.chat"),
         Binding("2", "pane('messages')", N_("messages"), id="pane.messages"),
         Binding("3", "pane('file')", N_("file"), id="pane.file"),
         Binding("tab", "next_pane(1)", N_("next pane"), priority=True, id="pane.next"),
         Binding("shift+tab", "next_pane(-1)", N_("previous pane"), priority=True, id="pane.previous"),
+        Binding("z", "zoom", N_("zoom"), id="zoom"),
+        Binding("f9", "language", N_("language"), id="language"),
         Binding("ctrl+q", "quit", N_("quit"), priority=True, id="quit"),
     ]
 
@@ -102,6 +115,7 @@ class Workbench(Screen[int]):
         self._turn: Worker[None] | None = None
         self._turn_from: int | None = None
         self._by_hand: LayersByHand | None = None
+        self._reading: Reading | None = None
         self._notice: Notice | None = None
         self._streamed = ""
         self._flush_armed = False
@@ -165,9 +179,7 @@ class Workbench(Screen[int]):
         event = message.event
         if not self.is_attached:
             return  # the user has left; the session goes on to its end without being seen
-        if change := self._sheet.follow(event):
-            self.query_one(ChatPane).follow_sheet(change)
-            self.query_one(MessagesPane).follow_sheet()
+        self._follow_sheet(event)
         if isinstance(event, StreamEnded):
             self._streamed = ""
             self.query_one(ChatPane).end_stream()
@@ -179,8 +191,27 @@ class Workbench(Screen[int]):
         elif isinstance(event, TurnEnded):
             self._on_turn_ended(event)
         if not isinstance(event, StepCommitted):
-            self.query_one(SessionPane).show(self._opened.on_disk())
+            self._show_file()
         self.refresh_facts()
+
+    def _show_file(self) -> None:
+        """Show what is on disk; a file that was written anew has the selection of the list."""
+        file, selected = self.query_one(SessionPane), self.query_one(MessagesPane).selected
+        if file.show(self._opened.on_disk()) and selected is not None:
+            file.select(selected, reveal=not file.following)
+
+    def _follow_sheet(self, event: Event) -> None:
+        """Show the list as it is now; where it is made anew, the selection stays on its entry."""
+        entries, panes = self._sheet.entries, (self.query_one(ChatPane), self.query_one(MessagesPane))
+        places = [None if pane.goes_along else pane.selected for pane in panes]
+        change = self._sheet.follow(event)
+        if change is None:
+            return
+        for pane, place in zip(panes, places, strict=True):
+            pane.follow_sheet(change)
+            index = self._sheet.index_of(entries[place].id) if change == "rebuilt" and place is not None else None
+            if index is not None:
+                pane.select(index, reveal=not pane.following)
 
     def _on_turn_ended(self, event: TurnEnded) -> None:
         before = self._turn_from
@@ -216,7 +247,8 @@ class Workbench(Screen[int]):
                 self.query_one(Prompt).put(text)
         finally:
             self._turn = None
-            self.post_message(CoreEvent(StreamEnded()))
+            if self.is_attached:
+                self.refresh_facts()
 
     @property
     def _is_running(self) -> bool:
@@ -241,6 +273,7 @@ class Workbench(Screen[int]):
             self._by_hand = LayersByHand(self, self._opened, self._sheet)
         messages = self.query_one(MessagesPane)
         selected = messages.selected if messages.has_focus else None
+        self.zoom("")
         await self._by_hand.open(layer, selected)
 
     def close_panel(self) -> None:
@@ -259,15 +292,57 @@ class Workbench(Screen[int]):
     async def action_redo(self) -> None:
         await self._travel(self._session.redo, Reason("redo.nothing"))
 
-    async def _travel(self, move: object, otherwise: Reason) -> None:
+    async def _travel(self, move: Callable[[], bool], otherwise: Reason) -> None:
         if self._busy():
             return
         self.close_panel()
         self.hush()
-        if callable(move) and move():
+        if move():
             await self._session.save()
         else:
             self.say(otherwise)
+
+    # Language
+
+    def action_language(self) -> None:
+        """Speak the next language, in place."""
+        from triptych_tui.screens.language import speak_anew, speak_next
+
+        speak_next()
+        if self._by_hand is not None:
+            self._by_hand.speak()
+        self.refresh_facts()
+        speak_anew(self)
+
+    # Reading
+
+    @property
+    def _reader(self) -> Reading:
+        if self._reading is None:
+            from triptych_tui.screens.reading import Reading  # not needed for the first picture
+
+            self._reading = Reading(self, self._sheet)
+        return self._reading
+
+    async def action_search(self) -> None:
+        await self._reader.open_search()
+
+    def action_next_hit(self, direction: int) -> None:
+        self._reader.search.step(direction)
+
+    async def action_filter(self) -> None:
+        await self._reader.open_filter()
+
+    def action_original(self) -> None:
+        self._reader.show_original()
+
+    async def action_copy(self) -> None:
+        await self._reader.copy()
+
+    def on_key(self, event: Key) -> None:
+        """A letter that no pane has a key for: perhaps an input method is on."""
+        if event.character is not None and event.character >= FIRST_WIDE:
+            self._reader.hear_input_method(event)
 
     # Focus
 
@@ -287,13 +362,31 @@ class Workbench(Screen[int]):
         target = places[(index + direction) % len(places)]
         if target in PANES:
             self._show_pane(target)
+        elif target in panel and self.has_class("-zoom"):
+            self.zoom("panel")
         self.query_one(f"#{target}").focus()
 
     def _show_pane(self, pane: PaneName) -> None:
         self._shown = pane
         for name in PANES:
             self.set_class(name == pane, f"-show-{name}")
+        if self.has_class("-zoom"):
+            self.zoom(pane)
         self.refresh_facts()
+
+    def action_zoom(self) -> None:
+        """Give the focused pane the whole body, or all their places back."""
+        if self.has_class("-zoom"):
+            self.zoom("")
+            return
+        boxes = {each.id for each in self.focused.ancestors} if self.focused is not None else set()
+        self.zoom(next((name for name in (*PANES, "panel") if f"{name}-box" in boxes), self._shown))
+
+    def zoom(self, place: str) -> None:
+        """Show this pane or the panel alone; "" shows all."""
+        for name in (*PANES, "panel"):
+            self.set_class(name == place, f"-zoom-{name}")
+        self.set_class(bool(place), "-zoom")
 
     def action_leave(self) -> None:
         """Esc: cancel what runs, else leave the panel, the notice or the prompt. Never undoes anything."""
@@ -301,8 +394,12 @@ class Workbench(Screen[int]):
             self._by_hand.leave()
         elif self._turn is not None:
             self._turn.cancel()
-        elif not self.hush() and self._in_prompt():
+        elif self.hush():
+            return
+        elif self._in_prompt():
             self.query_one(f"#{self._shown}", LineView).focus()
+        elif self._reading is not None:
+            self._reading.leave()
 
     async def action_quit(self) -> None:
         """Leave, with what runs cancelled in order and all saved."""
@@ -325,12 +422,14 @@ class Workbench(Screen[int]):
     def _on_cursor_moved(self, message: LineView.CursorMoved) -> None:
         """One selection in all panes."""
         source = message.view
+        if message.along and isinstance(source, SessionPane):
+            return  # the file came later than the list, and has the list's selection
         index = source.selected if isinstance(source, ChatPane | MessagesPane | SessionPane) else None
         if index is None or index >= len(self._sheet.entries):
             return
         for pane in self.query("ChatPane, MessagesPane, SessionPane").results(LineView):
             if pane is not source and isinstance(pane, ChatPane | MessagesPane | SessionPane):
-                pane.select(index)
+                pane.select(index, reveal=pane.following or not message.along)
 
     @on(LineView.FollowChanged)
     def _on_follow_changed(self) -> None:
@@ -358,18 +457,24 @@ class Workbench(Screen[int]):
     def refresh_facts(self) -> None:
         running = self._is_running
         self.query_one("#title", Bar).show(title_spans(self._opened, running=running, width=self.size.width))
-        self.query_one("#keys", Bar).show(key_spans(self._run, running=running, in_prompt=self._in_prompt()))
+        place = self._reading.field_name if self._reading is not None else ""
+        place = place or (self.focused.id or "" if self.focused is not None else "")
+        renamed = renamed_keys_of(self)
+        keys = key_spans(self._run, running=running, place=place, width=self.size.width, renamed=renamed)
+        self.query_one("#keys", Bar).show(keys)
         chat = self.query_one(ChatPane)
         self._head("chat", chat_facts(following=chat.following, empty=not chat.block_count))
         self._head("messages", messages_facts(self._sheet, previewing=self._run is not None))
         self._head("file", file_facts(self._opened))
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
-        self.query_one(StageBar).overlay(by_hand(self._session.policy, self._run) if self._run else None)
-        self.query_one(Gauges).show(self._run)
+        run = self._run
+        self.query_one(StageBar).overlay(by_hand(self._session.policy, run) if run is not None else None)
+        self.query_one(Gauges).show(run.plan or run.planned if run is not None else None)
 
     def _head(self, pane: str, facts: list[Span]) -> None:
-        self.query_one(f"#{pane}-header", PaneHeader).set_facts(facts)
+        found = self._reading.facts(pane) if self._reading is not None else []
+        self.query_one(f"#{pane}-header", PaneHeader).set_facts([*found, *facts])
 
     def on_resize(self) -> None:
         self.refresh_facts()

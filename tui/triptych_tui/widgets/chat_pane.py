@@ -40,11 +40,11 @@ class ChatPane(LineView):
         """The indices of the entries that are shown."""
         return self._spoken
 
-    def select(self, index: int) -> None:
+    def select(self, index: int, *, reveal: bool = True) -> None:
         """Move the cursor to an entry, or to the spoken one before it."""
         block = bisect_right(self._spoken, index) - 1
         if block >= 0:
-            self.move_cursor(block)
+            self.move_cursor(block, reveal=reveal)
 
     def follow_sheet(self, change: Change) -> None:
         """The sheet changed: keep the blocks that are the same, draw the others anew."""

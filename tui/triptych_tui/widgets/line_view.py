@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -19,6 +19,9 @@ from textual.strip import Strip
 from triptych_tui.i18n import N_
 from triptych_tui.themes import Tokens, glyphs_of, tokens_of
 from triptych_tui.widgets.block_scroll import BlockScroll
+
+Marker = Callable[[str], Sequence[tuple[int, int]]]
+"""The places in a text, as start and end, that are to stand out."""
 
 Span = tuple[str, Style]
 """Cleaned text without line feeds, and its style; a style without a background takes the row's."""
@@ -50,6 +53,7 @@ class Look(NamedTuple):
     tied: bool
 
 
+_STANDING_OUT = Style(bold=True, underline=True)
 _EMPTY, _BLANK = object(), object()
 """Cache keys of what stands there without blocks, and below the last one."""
 
@@ -73,12 +77,13 @@ class LineView(BlockScroll):
     ]
 
     class CursorMoved(Message):
-        """The user moved the cursor, or it went along with the end of the list."""
+        """The user moved the cursor, or it went `along` with the end of the list."""
 
-        def __init__(self, view: LineView, index: int) -> None:
+        def __init__(self, view: LineView, index: int, *, along: bool = False) -> None:
             super().__init__()
             self.view = view
             self.index = index
+            self.along = along
 
         @property
         def control(self) -> LineView:
@@ -102,6 +107,7 @@ class LineView(BlockScroll):
         self._tied: Collection[int] = ()
         self._strips: LRUCache[tuple[Hashable, Look, int, Tokens], list[Strip]] = LRUCache(_CACHED_BLOCKS)
         self._painted: dict[int, Strip] = {}
+        self._marker: Marker | None = None
 
     # What a subclass supplies
 
@@ -127,6 +133,11 @@ class LineView(BlockScroll):
     # The list and its cursor
 
     @property
+    def goes_along(self) -> bool:
+        """Whether the cursor is on the last block and stays there as the list grows."""
+        return self.following and self._cursor >= self.block_count - 1
+
+    @property
     def cursor(self) -> int | None:
         """The selected block; None while there are no blocks."""
         return self._cursor if self.block_count else None
@@ -145,7 +156,7 @@ class LineView(BlockScroll):
         if self._following and before >= count_before - 1:
             self._cursor = max(0, self.block_count - 1)
             if self._cursor != before:
-                self.post_message(self.CursorMoved(self, self._cursor))
+                self.post_message(self.CursorMoved(self, self._cursor, along=True))
         else:
             self._cursor = self._index_after(before, start, removed, added)
         self._tie()
@@ -164,6 +175,21 @@ class LineView(BlockScroll):
         """Forget what was drawn: the language or the glyphs changed."""
         self._strips.clear()
         self.refresh_blocks()
+
+    def mark(self, marker: Marker | None) -> None:
+        """Let places in the text stand out from now on; None: no more."""
+        self._marker = marker
+        self._strips.clear()
+        self.repaint()
+
+    def show_mark(self) -> None:
+        """Bring the first line of the selected block in which something stands out into view."""
+        strips = self._block_strips(self._cursor) if self.block_count and self._view else []
+        line = next((line for line, strip in enumerate(strips) if self._marker and self._marker(strip.text)), 0)
+        row = self._heights.top(self._cursor) + line - self._y if strips else 0
+        if not 0 <= row < max(1, self._view.height):
+            self._follow(False)
+            self.scroll_to(y=self._y + row - self._view.height // 2)
 
     def following_changed(self) -> None:
         self.post_message(self.FollowChanged(self, self.following))
@@ -324,7 +350,10 @@ class LineView(BlockScroll):
         base = tokens.style("text", ground)
         edge = Segment(glyphs_of(self).edge if selected else " ", tokens.style("accent", ground))
         segments = [edge, *(Segment(text, base + style) for text, style in line.spans if text)]
-        return Strip(segments).adjust_cell_length(self._view.width, base)
+        strip = Strip(segments).adjust_cell_length(self._view.width, base)
+        for place in self._marker(strip.text) if self._marker is not None else ():
+            strip = _highlighted(strip, place, tokens.style("accent") + _STANDING_OUT)
+        return strip
 
     # Selecting text with the mouse
 

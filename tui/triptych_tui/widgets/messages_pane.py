@@ -2,80 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import Binding, BindingType
+
+from triptych_tui.i18n import N_
 from triptych_tui.messages_rows import Preview, message_row, tools_row
 from triptych_tui.paint import line_of
-from triptych_tui.sheet import Sheet
+from triptych_tui.sheet import Change, Sheet
+from triptych_tui.spans import Row
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
+
+if TYPE_CHECKING:
+    from triptych_tui.row_filter import RowFilter
 
 _TOOLS_ROWS = 1  # the request's schemas stand above row 0
 
 
 class MessagesPane(LineView):
-    """The sheet's entries. While a layer is previewed its targets are marked and a line shows where the cache ends."""
+    """The sheet's entries, or those that a filter shows. While a layer is previewed its targets are marked.
+
+    A row unfolds to the message's JSON, and to what stood there before a layer changed it.
+    """
 
     exact_heights = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "unfold", N_("Unfold"), show=False, id="messages.unfold"),
+    ]
 
     def __init__(self, sheet: Sheet, tools: int, *, id: str) -> None:
         super().__init__(id=id)
         self._sheet = sheet
         self._tools = tools
         self._preview: Preview | None = None
+        self.filter: RowFilter | None = None
+        self.indices: Sequence[int] = range(len(sheet.entries))
+        """The indices of the entries that are shown."""
+        self._filtered = len(sheet.entries)  # how many entries the filter has looked at
+        self._unfolded: set[int] = set()  # ids of entries
+        self._with_original: set[int] = set()
 
     def on_mount(self) -> None:
-        self.set_blocks(len(self._sheet.entries) + _TOOLS_ROWS)
+        self.set_blocks(len(self.indices) + _TOOLS_ROWS)
 
     @property
     def selected(self) -> int | None:
         """The index of the selected entry, None on the tools row."""
         cursor = self.cursor
-        return cursor - _TOOLS_ROWS if cursor is not None and cursor >= _TOOLS_ROWS else None
+        return self.indices[cursor - _TOOLS_ROWS] if cursor is not None and cursor >= _TOOLS_ROWS else None
 
-    def select(self, index: int) -> None:
-        self.move_cursor(index + _TOOLS_ROWS)
+    def select(self, index: int, *, reveal: bool = True) -> None:
+        """Move the cursor to an entry, or to the shown one before it."""
+        self.move_cursor(self._block_of(index), reveal=reveal)
 
-    def follow_sheet(self) -> None:
+    def follow_sheet(self, change: Change) -> None:
         """The sheet changed: draw anew what is in view, with more or fewer rows."""
-        count = len(self._sheet.entries) + _TOOLS_ROWS
-        if count >= self.block_count:
-            self.append_blocks(count - self.block_count)
+        filtered, self._filtered = self._filtered, len(self._sheet.entries)
+        if self.filter is not None and change != "appended":
+            self._show(self.filter.rows(self._sheet))
+            return
+        if self.filter is not None:
+            self.indices = [*self.indices, *self.filter.rows(self._sheet, filtered)]
         else:
-            self.splice_blocks(count, self.block_count - count, 0)
+            self.indices = range(len(self._sheet.entries))
+        self._fit_rows()
         self.refresh_blocks()
+
+    def show_only(self, row_filter: RowFilter | None, rows: Sequence[int] = ()) -> None:
+        """Show the `rows` that a filter found; without a filter, all."""
+        self.filter = row_filter
+        self._show(rows if row_filter is not None else range(len(self._sheet.entries)))
+
+    def action_unfold(self) -> None:
+        """Show the selected message as JSON beneath its row, or hide that again."""
+        self._toggle(self._unfolded)
+
+    def toggle_original(self) -> None:
+        """Show what stood where the selected entry stands, or hide that again."""
+        self._toggle(self._with_original)
 
     def show_preview(self, preview: Preview | None) -> None:
         """Mark what a plan would do; None ends it."""
         self._preview = preview
         if preview is not None and preview.first_index is not None:
-            self.scroll_to_block(preview.first_index + _TOOLS_ROWS)
+            self.scroll_to_block(self._block_of(preview.first_index))
         self.refresh_blocks()
 
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         glyphs, tokens = glyphs_of(self), tokens_of(self)
         if index < _TOOLS_ROWS:
             return [line_of(tools_row(self._sheet, self._tools, width), tokens)]
-        row = message_row(
-            self._sheet,
-            index - _TOOLS_ROWS,
-            width,
-            tied=look.selected or look.tied,
-            glyphs=glyphs,
-            preview=self._preview,
-        )
-        return [line_of(row, tokens)]
+        place = self.indices[index - _TOOLS_ROWS]
+        tied = look.selected or look.tied
+        row = message_row(self._sheet, place, width, tied=tied, glyphs=glyphs, preview=self._preview)
+        return [line_of(each, tokens) for each in (row, *self._details(place, width))]
 
     def block_key(self, index: int) -> Hashable:
         if index < _TOOLS_ROWS:
             return "tools"
-        index -= _TOOLS_ROWS
-        place = self._sheet.outline.place(index)
+        index = self.indices[index - _TOOLS_ROWS]
+        entry, place = self._sheet.entries[index], self._sheet.outline.place(index)
         where = None if place is None else (place.call, place.bracket)
-        return (index, self._sheet.entries[index], self._sheet.tokens_of(index), where, self._preview)
+        opened = (entry.id in self._unfolded, entry.id in self._with_original)
+        return (index, entry, self._sheet.tokens_of(index), where, opened, self._preview)
+
+    def estimate_heights(self, start: int, stop: int, width: int) -> Iterable[int]:
+        heights = [1] * (stop - start)
+        for entry_id in self._unfolded | self._with_original:
+            index = self._sheet.index_of(entry_id)
+            if index is None or index not in self.indices or not start <= self._block_of(index) < stop:
+                continue
+            heights[self._block_of(index) - start] += len(self._details(index, width))
+        return heights
 
     def tied_blocks(self, index: int) -> Collection[int]:
-        group = self._sheet.outline.group_at(index - _TOOLS_ROWS)
+        if index < _TOOLS_ROWS:
+            return ()
+        group = self._sheet.outline.group_at(self.indices[index - _TOOLS_ROWS])
         if group is None:
             return ()
-        return [place + _TOOLS_ROWS for place in (group.call_index, *group.results)]
+        return [self._block_of(place) for place in (group.call_index, *group.results) if place in self.indices]
+
+    def _block_of(self, index: int) -> int:
+        """The block of an entry, or of the shown one before it."""
+        return bisect_right(self.indices, index) - 1 + _TOOLS_ROWS
+
+    def _fit_rows(self) -> None:
+        """Have as many rows as there are entries to be shown."""
+        count = len(self.indices) + _TOOLS_ROWS
+        if self._unfolded or self._with_original:
+            self.set_blocks(count)  # heights are not all the same
+        elif count >= self.block_count:
+            self.append_blocks(count - self.block_count)
+        else:
+            self.splice_blocks(count, self.block_count - count, 0)
+
+    def _show(self, indices: Sequence[int]) -> None:
+        """Show other entries; the selected one stays selected, if it is still there."""
+        goes_along = self.following and self.cursor == self.block_count - 1
+        selected = self.selected
+        self.indices = indices
+        self.set_blocks(len(indices) + _TOOLS_ROWS)
+        if selected is not None and not goes_along:
+            self.move_cursor(self._block_of(selected), reveal=not self.following)
+        if self.selected != selected and self.cursor is not None:
+            self.post_message(self.CursorMoved(self, self.cursor))
+        self.refresh_blocks()
+
+    def _toggle(self, opened: set[int]) -> None:
+        """Open or fold the selected entry, and bring into view what there is to see."""
+        index, cursor = self.selected, self.cursor
+        if index is None or cursor is None:
+            return
+        opened ^= {self._sheet.entries[index].id}
+        self.refresh_block(cursor)
+        self.scroll_to_block(cursor)
+        if self._heights[cursor] > self._view.height:
+            self._follow(False)
+            self.scroll_to(y=self._heights.top(cursor))
+
+    def _details(self, index: int, width: int) -> list[Row]:
+        """What is unfolded beneath a row."""
+        entry = self._sheet.entries[index]
+        unfolded, with_original = entry.id in self._unfolded, entry.id in self._with_original
+        if not unfolded and not with_original:
+            return []
+        from triptych_tui.entry_details import json_rows, original_rows  # not needed for the first picture
+
+        rows = original_rows(self._sheet, index, width, glyphs_of(self), whole=unfolded) if with_original else []
+        return [*rows, *json_rows(entry.message, width)] if unfolded else rows

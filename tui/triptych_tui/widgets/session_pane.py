@@ -25,10 +25,10 @@ class SessionPane(LineView):
         self._chunks: Sequence[str] = ()
         self._by_message = False
 
-    def show(self, disk: OnDisk | None) -> None:
-        """Show what is on disk now; None while there is no file."""
+    def show(self, disk: OnDisk | None) -> bool:
+        """Show what is on disk now, None while there is no file; whether that is something else than before."""
         if disk is self._disk:
-            return
+            return False
         old = self._chunks
         self._disk = disk
         if disk is None:
@@ -42,16 +42,22 @@ class SessionPane(LineView):
         while same < min(len(old), len(self._chunks)) - 1 and old[same] is self._chunks[same]:
             same += 1
         self.splice_blocks(same, len(old) - same, len(self._chunks) - same)
+        return True
 
     @property
     def selected(self) -> int | None:
         """The index of the message under the cursor; None in a file of another layout."""
         return self.cursor if self._by_message else None
 
-    def select(self, index: int) -> None:
+    @property
+    def indices(self) -> Sequence[int]:
+        """The indices of the entries that are shown; none in a file of another layout."""
+        return range(len(self._chunks)) if self._by_message else ()
+
+    def select(self, index: int, *, reveal: bool = True) -> None:
         """Move the cursor to a message, if the file holds it already."""
         if self._by_message and index < len(self._chunks):
-            self.move_cursor(index)
+            self.move_cursor(index, reveal=reveal)
 
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         tokens = tokens_of(self)
