@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from time import monotonic
+from typing import NamedTuple
 
 from triptych.edits import append_edit
 from triptych.entries import Entry, Interrupted, messages_of
@@ -23,8 +24,9 @@ from triptych.models.assemble import AnswerBuilder
 from triptych.models.base import ChatModel, ModelError, Request, TextDelta
 from triptych.policy import decide
 from triptych.reasons import Reason, TriptychError
-from triptych.session import Session
+from triptych.session import Session, SpareSummary
 from triptych.stages import Stage
+from triptych.tokens import Usage
 from triptych.tools.base import Toolbox
 
 Gate = Callable[[Stage, Plan | SummaryPlan | None, Reason], Awaitable[None]]
@@ -63,7 +65,15 @@ async def run_turn(session: Session, text: str, *, model: ChatModel, tools: Tool
     return outcome
 
 
-async def write_summary(session: Session, plan: SummaryPlan, model: ChatModel) -> Plan:
+class WrittenSummary(NamedTuple):
+    """A summary as the model wrote it, the plan that puts it in place, and what its request cost, if that is known."""
+
+    text: str
+    plan: Plan
+    usage: Usage | None
+
+
+async def write_summary(session: Session, plan: SummaryPlan, model: ChatModel) -> WrittenSummary:
     """Layer 3's second act: send the plan's request and put the summary into the plan. Nothing is applied yet.
 
     Raises ModelError when the request fails.
@@ -77,7 +87,7 @@ async def write_summary(session: Session, plan: SummaryPlan, model: ChatModel) -
                     session.emit(TextStreamed(delta.text, summary=True))
     finally:
         session.emit(StreamEnded())
-    return plan.with_summary(builder.text)
+    return WrittenSummary(builder.text, plan.with_summary(builder.text), builder.usage)
 
 
 def interrupted_result(call: ToolCall) -> Message:
@@ -99,7 +109,7 @@ class _Turn:
         self._answered = False  # a request of this turn has succeeded: what it brought is kept
         self._open_calls: list[ToolCall] = []
         self._summary_due = False
-        self._summary: Plan | None = None  # applied in this turn
+        self._summary: SpareSummary | None = None  # applied in this turn
 
     async def run(self, text: str) -> tuple[Outcome, Reason | None]:
         stages = self._session.policy.stages
@@ -127,7 +137,7 @@ class _Turn:
             self.close_open_calls()
         elif self._session.timeline.head != self._head_before:
             self._session.undo()
-            self._session.spare_summary = self._summary
+            self._session.spare_summary = self._summary or self._session.spare_summary
 
     def close_open_calls(self) -> None:
         """Answer the calls that got no result, so that the list stays one an API accepts."""
@@ -181,31 +191,37 @@ class _Turn:
         session, parameters = self._session, self._session.policy.summarize
         if not self._summary_due or parameters is None:
             return
-        planned = summarize.plan(session.entries, parameters, session.counter, session.new_ids(2))
+        first = summarize.plan(session.entries, parameters, session.counter, session.new_ids(2))
+        if not isinstance(first, SummaryPlan):
+            await self._enter("summarize", first.reason, first, actor="program")
+            return
         seconds = 0.0
-        if isinstance(planned, SummaryPlan) and (spare := self._spare_summary(planned)) is not None:
-            planned = spare
-        elif isinstance(planned, SummaryPlan):
-            await self._enter("summarize", planned.reason, planned)
+        written = self._spare_summary(first)
+        if written is None:
+            await self._enter("summarize", first.reason, first)
             started = monotonic()
             try:
-                planned = await write_summary(session, planned, self._model)
+                written = await write_summary(session, first, self._model)
             except ModelError as error:
                 # The question can still be asked with the whole list; if the fault stays, the request will say so.
                 await self._enter("summarize", Reason("summarize.failed", {"why": error.reason}), actor="program")
                 return
             seconds = monotonic() - started
-        await self._enter("summarize", planned.reason, planned, actor="program")
-        if planned.edits:
-            session.perform(planned, self._action, seconds=seconds)
-            self._summary = planned
+        plan = written.plan
+        await self._enter("summarize", plan.reason, plan, actor="program")
+        if plan.edits:
+            session.perform(plan, self._action, seconds=seconds, usage=written.usage)
+            self._summary = SpareSummary(messages_of(first.old), written.text)
 
-    def _spare_summary(self, planned: SummaryPlan) -> Plan | None:
-        """The summary of a turn that was taken back, if it stands for the very entries that are old now."""
+    def _spare_summary(self, first: SummaryPlan) -> WrittenSummary | None:
+        """The summary of a turn that was taken back, if it stands for the very messages that are old now.
+
+        Messages, not entries: what the failed turn cleared was taken back with it, and is cleared anew in this one.
+        """
         spare, self._session.spare_summary = self._session.spare_summary, None
-        if spare is None or spare.edits[0].removed != planned.old:
+        if spare is None or spare.old != messages_of(first.old):
             return None
-        return make_plan("summarize", planned.entries, spare.edits, spare.reason, self._session.counter)
+        return WrittenSummary(spare.text, first.with_summary(spare.text), None)
 
     async def _request(self) -> AnswerBuilder:
         """One request; its answer becomes an entry, and its calls are open."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from triptych.edits import append_edit
 from triptych.entries import Entry, Mark
@@ -23,6 +23,16 @@ class Store(Protocol):
     """Where a session is kept. `save` blocks until the list is safe on disk and raises TriptychError when it is not."""
 
     def save(self, entries: tuple[Entry, ...]) -> object: ...
+
+
+class SpareSummary(NamedTuple):
+    """The summary of a turn that failed and was taken back: it is paid for, so the next try may use it.
+
+    old: the messages it stands for. text: the summary as the model wrote it.
+    """
+
+    old: list[Message]
+    text: str
 
 
 def utc_now() -> datetime:
@@ -44,8 +54,7 @@ class Session:
         self.store = store
         self.counter = TokenCounter(ESTIMATORS[policy.estimator])
         self.save_problem: Reason | None = None
-        self.spare_summary: Plan | None = None
-        """Applied in a turn that failed and was taken back: it is paid for, so the next try may use it."""
+        self.spare_summary: SpareSummary | None = None
         self._usage: MeasuredUsage | None = None
         self._clock = clock
         self._listeners: list[Callable[[Event], None]] = []

@@ -22,6 +22,7 @@ from triptych.policy import Trigger, preset
 from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.storage.session_file import SessionFile
+from triptych.tokens import Usage
 
 
 async def test_a_plain_question() -> None:
@@ -262,6 +263,14 @@ async def test_nami_summarizes_when_the_measured_prompt_fills_three_quarters_of_
     assert reason.values["kind"] == "adjusted"
     assert desk.entries[1].has_mark(Summary)
     desk.assert_sound()
+
+
+async def test_what_requests_cost_stands_in_their_steps() -> None:
+    desk = Desk(questions(4), LESSON)
+    await desk.ask("next", says("the summary", prompt_tokens=70), says("done", prompt_tokens=90))
+    costs = {step.stage: step.usage for step in desk.session.timeline.path()}
+    assert costs == {"receive": None, "summarize": Usage(70, 1), "answer": Usage(90, 1)}
+    assert desk.session.size(desk.session.counter.total(desk.entries)).kind == "adjusted"
 
 
 async def test_nami_goes_by_the_estimate_until_a_prompt_was_measured() -> None:

@@ -16,6 +16,7 @@ from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
 from triptych.messages import Message
 from triptych.models.base import Finish, ModelError, TextDelta
 from triptych.reasons import Reason, TriptychError
+from triptych.stages import Stage
 from triptych.storage.session_file import SessionFile
 
 
@@ -112,6 +113,35 @@ async def test_a_summary_already_paid_for_is_kept_for_the_next_try() -> None:
     assert desk.messages[2:-2] == [{"role": "assistant", "content": ACKNOWLEDGEMENT}, *questions(4)[5:]]
     assert desk.session.undo()
     assert desk.messages == questions(4)
+
+
+async def test_a_paid_summary_is_kept_where_results_were_cleared_in_the_failed_turn_too() -> None:
+    talk = [SYSTEM, *(message for number in range(4) for message in tool_turn(number))]
+    desk = Desk(talk, LESSON)
+    for script in ([says("the summary"), fails()], [fails()]):
+        with pytest.raises(ModelError):
+            await desk.ask("next", *script)
+        assert desk.messages == talk
+    assert await desk.ask("once more", says("done")) == "answered"
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "the summary"
+    assert [step.stage for step in desk.session.timeline.path()] == ["receive", "clear", "summarize", "answer"]
+    assert desk.session.undo()
+    assert desk.messages == talk
+
+
+async def test_a_paid_summary_outlives_a_turn_that_fails_before_it_is_due() -> None:
+    desk = Desk(questions(4), LESSON)
+    with pytest.raises(ModelError):
+        await desk.ask("next", says("the summary"), fails())
+
+    async def broken(stage: Stage, *_: object) -> None:
+        if stage == "decide":
+            raise ModelError("model.unreachable", model="gate")
+
+    with pytest.raises(ModelError):
+        await desk.ask("next", gate=broken)
+    await desk.ask("once more", says("done"))
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "the summary"
 
 
 async def test_a_paid_summary_is_not_used_for_a_list_that_has_changed() -> None:

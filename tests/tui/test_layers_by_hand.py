@@ -14,6 +14,7 @@ from triptych.entries import entries_from, messages_of
 from triptych.lesson_api import clean_old_tool_result, cut_tool_result
 from triptych.policy import preset
 from triptych.session import Session
+from triptych.tokens import Usage
 from triptych_tui.app import TriptychApp
 from triptych_tui.launch import OpenedSession
 
@@ -189,7 +190,7 @@ async def test_f2_tries_a_text_of_ones_own(tmp_path: Path) -> None:
 
 
 async def test_a_summary_can_be_edited_asked_for_again_and_taken_as_received(tmp_path: Path) -> None:
-    model = ScriptedModel([says("First."), says("Second.")])
+    model = ScriptedModel([says("First."), says("Second.", prompt_tokens=60)])
     session = opened(tmp_path / "s.json", tool_talk(4), model)
     app = app_on(session)
     async with app.run_test(size=(120, 70)) as pilot:
@@ -208,3 +209,4 @@ async def test_a_summary_can_be_edited_asked_for_again_and_taken_as_received(tmp
         await pilot.press(*"Our ", "ctrl+j")
         await until(pilot, lambda: session.session.is_saved and session.on_disk() is not None, "accepted")
     assert session.session.entries[1].message["content"] == "[以下是此前对话的摘要]\nOur Second."
+    assert [step.usage for step in session.session.timeline.path()] == [Usage(60, 1)]

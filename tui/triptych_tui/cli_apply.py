@@ -178,7 +178,7 @@ def apply_summarize(job: Job, focus: str | None, summary: str | None, **flags: A
         if summary is not None:
             return Outcome("summarize", first.with_summary(summary))
         model = chosen_model(settings, os.environ)
-        return Outcome("summarize", asyncio.run(write_summary(session, first, model)), model_calls=1)
+        return Outcome("summarize", asyncio.run(write_summary(session, first, model)).plan, model_calls=1)
 
     _run(job, planned)
 

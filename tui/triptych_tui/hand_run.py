@@ -16,6 +16,7 @@ from triptych.layers.truncate import TruncateParameters
 from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.stages import Layer
+from triptych.tokens import Usage
 
 Parameters = TruncateParameters | ClearParameters | PruneParameters | SummarizeParameters
 
@@ -27,7 +28,7 @@ class HandRun:
     preset: the name of the policy its parameters come from.
     planned: for layers 1 and 2 the plan itself; for layer 3 first the request, or a plan that says why there is none.
     summary_plan: layer 3 with its summary in place, once that has been written; `summary` is its text as it stands,
-        `received` as the model wrote it.
+        `received` as the model wrote it, `usage` what that cost.
     edited: the parameters are not the preset's. problem: why what was typed cannot be one.
     """
 
@@ -40,6 +41,7 @@ class HandRun:
     summary_plan: Plan | None = None
     edited: bool = False
     received: str = ""
+    usage: Usage | None = None
     problem: Reason | None = None
 
     @property

@@ -98,11 +98,6 @@ class SummaryPlan:
         edit = Edit(1, self.entries[0].id, old, inserted)
         return make_plan("summarize", self.entries, (edit,), reason, self.counter)
 
-    def summary_in(self, plan: Plan) -> str:
-        """The summary that a plan of `with_summary` puts in place; "" when it puts none."""
-        texts = [text_of(entry.message) for edit in plan.edits for entry in edit.inserted[:1]]
-        return texts[0].removeprefix(self.parameters.prefix) if texts else ""
-
 
 def split(messages: Sequence[Message], keep_turns: int) -> int | None:
     """The cut point: `messages[1:cut]` are old. None when no more than `keep_turns` user messages are there."""

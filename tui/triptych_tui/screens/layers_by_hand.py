@@ -17,6 +17,7 @@ from triptych.layers.summarize import SummaryPlan
 from triptych.messages import is_result
 from triptych.models.base import ModelError
 from triptych.stages import Layer
+from triptych.tokens import Usage
 from triptych_tui.hand_run import HandRun, layer_of_key, plan_by_hand, with_texts
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import Preview
@@ -84,7 +85,7 @@ class LayersByHand:
         if run.awaits_request and isinstance(run.planned, SummaryPlan):
             self._ask(run, run.planned)
         elif run.plan is not None and run.can_apply:
-            await self._apply(run.plan)
+            await self._apply(run.plan, run.usage)
 
     @property
     def stops(self) -> list[str]:
@@ -158,9 +159,8 @@ class LayersByHand:
     async def _write_summary(self, run: HandRun, planned: SummaryPlan) -> None:
         done = run
         try:
-            plan = await write_summary(self._session, planned, self._opened.model)
-            text = planned.summary_in(plan)
-            done = replace(run, summary=text, received=text, summary_plan=plan)
+            text, plan, usage = await write_summary(self._session, planned, self._opened.model)
+            done = replace(run, summary=text, received=text, summary_plan=plan, usage=usage)
         except ModelError as error:
             self._screen.say(error.reason)
         finally:
@@ -168,9 +168,9 @@ class LayersByHand:
             if self.run is not None and self.run.planned is planned:
                 self._show(done)
 
-    async def _apply(self, plan: Plan) -> None:
+    async def _apply(self, plan: Plan, usage: Usage | None) -> None:
         try:
-            step = self._session.perform(plan, self._session.begin_action())
+            step = self._session.perform(plan, self._session.begin_action(), usage=usage)
         except EditConflict as conflict:
             self._screen.say(conflict.reason)
             self.close()
