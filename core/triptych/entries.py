@@ -72,7 +72,7 @@ class Repaired(Mark):
     name: ClassVar[str] = "repaired"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Entry:
     """A message in a session.
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 from triptych.entries import Entry
 from triptych.messages import Message, pictures_in, text_of, tool_calls
@@ -75,11 +76,11 @@ class Count:
 
 
 class TokenCounter:
-    """Weights of entries by one estimator, each entry weighed once."""
+    """Weights of entries by one estimator, each entry weighed once and forgotten with it."""
 
     def __init__(self, estimator: Estimator) -> None:
         self.estimator = estimator
-        self._weights: dict[Entry, int] = {}
+        self._weights: WeakKeyDictionary[Entry, int] = WeakKeyDictionary()
 
     def weight(self, entry: Entry) -> int:
         """The weight of an entry: content, names and arguments of its calls, pictures."""
@@ -102,8 +103,7 @@ class TokenCounter:
 
     def total(self, entries: Iterable[Entry]) -> int:
         """The weight of all `entries`."""
-        weights, weight = self._weights, self.weight
-        return sum(weights[entry] if entry in weights else weight(entry) for entry in entries)
+        return sum(map(self.weight, entries))
 
     def tokens(self, weight: int) -> int:
         """Whole tokens of a weight, cut as the article does."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support_strategies import CHARACTERS, any_lists, chat_lists
 from triptych.entries import Entry, entries_from
 from triptych.messages import Message, pictures_in, role_of, text_of, tool_calls
-from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage, apportion
+from triptych.tokens import ESTIMATORS, Count, Measured, MeasuredUsage, TokenCounter, Usage, apportion
 
 MIXED = st.text(st.one_of(CHARACTERS, st.sampled_from("中文字、。「」［］ｆカかな한글“”")), max_size=200)
 
@@ -115,3 +117,13 @@ def test_a_measured_count_is_adjusted_in_proportion_and_never_below_zero() -> No
     assert measured.at(0) == Measured(0, "adjusted")
     assert MeasuredUsage(prompt_tokens=500, estimate=0).at(10).tokens == 500
     assert Usage(5).completion_tokens == 0
+
+
+def test_an_entry_that_nobody_holds_any_more_is_forgotten() -> None:
+    counting = counter("chars4")
+    previewed = Entry(1, {"role": "tool", "content": "12345678"})
+    assert counting.count([previewed]) == Count(1, 2)
+    seen = weakref.ref(previewed)
+    del previewed
+    gc.collect()
+    assert seen() is None
