@@ -24,7 +24,7 @@ OLLAMA_PORT = 11434
 
 _LEAST = {"limit": 0, "keep": 0, "keep_turns": 1, "window": 1}
 _CHOICES = {"theme": THEMES}
-_A_LANGUAGE = re.compile(r"(en|zh)([-_](hans|hant|[a-z]{2}))*([.@].*)?", re.IGNORECASE)
+_A_LANGUAGE = r"(?i:(en|zh)([-_](hans|hant|[a-z]{2}))*)([.@].*)?"
 _YES_OR_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -249,7 +249,7 @@ def _checked(name: str, value: Any, source: str) -> Any:
     least = _LEAST.get(name)
     if least is not None and value < least:
         raise SettingsError("settings.too_small", source=source, value=value, least=least)
-    if name == "lang" and not _A_LANGUAGE.fullmatch(value):
+    if name == "lang" and not re.fullmatch(_A_LANGUAGE, value):
         raise SettingsError("settings.not_one_of", source=source, value=value, known=", ".join(LANGUAGES))
     choices = _CHOICES.get(name)
     if choices is not None and value not in choices:

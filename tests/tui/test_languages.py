@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from tests.catalogues import LANGUAGES
@@ -23,8 +24,9 @@ from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.prompt import PromptText
 
 NAMES = re.compile(
-    r"\w+(\([^)]*\))?=\S+|"
+    r"\w+(\([^)]*\))?=\S+|/\S+|\[keys\]|undo =|[a-z]+(\.[a-z_]+)+|"
     r"[SUATΣ]{2,5}\b|\b(triptych|lesson|OFFLINE|End|Enter|Esc|tab|ctrl|tok|token|UTC|kB|json|txt|read_file|toml|csv|re|"
+    r"Down|Up|PgDn|PgUp|Home|shift|space|"
     r"role:tool|mark:cleared|tool:read_file|"
     r"role|content|user|assistant|system|tool|tool_calls|id|type|function|name|arguments|tool_call_id)\b"
 )
@@ -42,6 +44,8 @@ PLACES: list[list[str]] = [
     ["escape", "escape", "2", "slash"],
     ["escape", "f"],
     ["escape", "escape", "u", "u", "u"],
+    ["f1"],
+    ["escape", "ctrl+p"],
 ]
 """Keys that lead from one screen to the next."""
 
@@ -70,24 +74,36 @@ async def walk(file: Path) -> list[str]:
     app = app_on(opened(file, chinese_talk()))
     screens = []
     async with app.run_test(size=(80, 24)) as pilot:
+        workbench = app.screen
         for keys in PLACES:
             await pilot.press(*keys)
-            await until(pilot, lambda: not app.screen._is_running, "nothing runs")  # type: ignore[attr-defined]
+            await until(pilot, lambda: not workbench._is_running, "nothing runs")  # type: ignore[attr-defined]
             await pilot.pause()
             screens.append(screen_text(app))
     return screens
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_no_screen_has_english_left_or_rows_cut_that_are_whole_in_english(tmp_path: Path, language: str) -> None:
+async def test_no_screen_has_english_left_or_rows_cut_that_are_whole_in_english(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/config")  # help names the file in it
     english = await walk(tmp_path / "s.json")
     set_language(language)
     shown = await walk(tmp_path / "s.json")
     for keys, here, there in zip(PLACES, shown, english, strict=True):
         words = set(re.findall(r"[A-Za-z_]{2,}", NAMES.sub("", here)))
         assert not words, f"{keys}: {words}\n{here}"
-        assert here.splitlines()[-1].endswith(_("quit"))
+        assert keys == ["f1"] or here.splitlines()[-1].endswith(_("quit"))
         assert cut_rows(here) <= cut_rows(there), f"{keys}:\n{here}\n{there}"
+
+    assert columns(shown[2]) == columns(english[2]), "nothing shifts"
+
+
+def columns(screen: str) -> list[int]:
+    """In which cells the tokens of the list's rows end."""
+    rows = [row for row in screen.splitlines() if "很长" in row]
+    return [cell_len(row[: row.rindex("468") + 3]) for row in rows]
 
 
 def cut_rows(screen: str) -> int:
