@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rich.cells import cell_len
+
 from triptych.edits import apply
 from triptych.entries import Acknowledgement, Cleared, Entry
 from triptych.layers.plan import Plan
@@ -15,8 +17,10 @@ from triptych.messages import ToolCall, is_result, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
 from triptych_tui.i18n import _
 from triptych_tui.outline import Place
+from triptych_tui.plain import plain
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, width_of
+from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.untrusted import clean
 
 MARK_CELLS = 10
@@ -54,6 +58,15 @@ class Preview:
         return cls({entry.id: None for entry in plan.old}, ink, 1)
 
 
+def preview_of(plan: Plan | SummaryPlan | None, sheet: Sheet) -> Preview | None:
+    """What a plan would do to the rows; None where it does nothing to them."""
+    if isinstance(plan, SummaryPlan):
+        return Preview.of_request(plan, LAYER_INKS["summarize"])
+    if plan is None or not plan.edits:
+        return None
+    return Preview.of(plan, sheet, LAYER_INKS[plan.stage])
+
+
 def gutter(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
     """Index and role letter: the same in chat and messages, so that the eye can cross over."""
     letter = role_letter(sheet.entries[index])
@@ -69,7 +82,7 @@ def gutter(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
 def tools_row(sheet: Sheet, tools: int, width: int) -> Row:
     """The request's tool schemas: sent along, but no message, and not in the total."""
     names = _("tools  {count} schemas, sent with every request").format(count=tools)
-    return Row(_with_right([Span(" " * 8), Span(names, "faint")], sheet.schemas_tokens, [], width, "faint"))
+    return Row(with_right([Span(" " * 8), Span(names, "faint")], sheet.schemas_tokens, [], width, "faint"))
 
 
 def message_row(
@@ -82,14 +95,14 @@ def message_row(
     left += _bracket(place, tied, glyphs)
     if place is None and (turn := sheet.outline.turn_at(index)) is not None:
         left.append(Span(f"T{turn} ", "faint"))
-    left += _content(entry)
+    left += content_spans(entry)
     tokens = sheet.tokens_of(index)
     if preview is not None:
         left.insert(4, _target_dot(entry, preview, glyphs))
         mark = _mark_to_be(entry, preview, glyphs) or entry_mark(sheet, index, glyphs)
     else:
         mark = entry_mark(sheet, index, glyphs)
-    return Row(_with_right(left, tokens, mark, width, "muted" if tokens < BOLD_FROM_TOKENS else "strong"))
+    return Row(with_right(left, tokens, mark, width, "muted" if tokens < BOLD_FROM_TOKENS else "strong"))
 
 
 def entry_mark(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
@@ -97,15 +110,18 @@ def entry_mark(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
     entry = sheet.entries[index]
     mark = entry.newest_mark
     if sheet.outline.is_orphan(index):
-        return [_mark_span("orphan", glyphs)]
+        return [mark_span("orphan", glyphs)]
     if mark is not None:
-        return [_mark_span(mark.name, glyphs, guessed=mark.guessed)]
-    return [_mark_span("pinned", glyphs)] if entry.pinned else []
+        return [mark_span(mark.name, glyphs, guessed=mark.guessed)]
+    return [mark_span("pinned", glyphs)] if entry.pinned else []
 
 
-def _mark_span(name: str, glyphs: Glyphs, *, guessed: bool = False) -> Span:
+def mark_span(name: str, glyphs: Glyphs, *, guessed: bool = False) -> Span:
+    """A mark in its column, the blank behind its glyph left out where there is no room for it."""
     look = MARKS[name]
-    return Span(f"{look.glyph(glyphs)} {look.word}{'?' if guessed else ''}", look.ink, "b")
+    glyph, word = look.glyph(glyphs), look.word + ("?" if guessed else "")
+    blank = " " if cell_len(word) + 2 <= MARK_CELLS else ""
+    return Span(glyph + blank + word, look.ink, "b")
 
 
 def one_line(text: str, cells: int = 400) -> str:
@@ -113,7 +129,8 @@ def one_line(text: str, cells: int = 400) -> str:
     return clean(text[:cells], newlines=False)
 
 
-def _content(entry: Entry) -> list[Span]:
+def content_spans(entry: Entry) -> list[Span]:
+    """The first words of a message, or its calls."""
     message = entry.message
     calls = tool_calls(message)
     text = text_of(message)
@@ -121,7 +138,7 @@ def _content(entry: Entry) -> list[Span]:
         spans = [Span(one_line(text) + " ", "text")] if text else []
         for number, call in enumerate(calls):
             if number:
-                spans.append(Span(" · ", "faint"))
+                spans.append(Span(plain(" · "), "faint"))
             spans += [Span(one_line(call.name), "text"), Span(f"({_shown_arguments(call)})", "muted")]
         return spans
     if role_letter(entry) == "U":
@@ -176,7 +193,7 @@ def _mark_to_be(entry: Entry, preview: Preview, glyphs: Glyphs) -> list[Span]:
     return [Span(f"{glyph} {glyphs.call} ~{tokens:,}", preview.ink)]
 
 
-def _with_right(left: list[Span], tokens: int, mark: list[Span], width: int, ink: str) -> list[Span]:
+def with_right(left: list[Span], tokens: int, mark: list[Span], width: int, ink: str) -> list[Span]:
     """A row with its right-hand columns, which are never cut: tokens, two blanks, mark."""
     number = Span(f"{tokens:>{TOKEN_CELLS},}", ink, "b" if ink == "strong" else "")
     mark_spans = cut_spans(mark, MARK_CELLS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from triptych_tui.glyphs import Glyphs
@@ -32,7 +32,7 @@ def model_spans(opened: OpenedSession) -> list[Span]:
     return [Span(name, "strong"), Span("  " + host, "muted")]
 
 
-def title_spans(opened: OpenedSession, *, running: bool, width: int) -> list[Span]:
+def title_spans(opened: OpenedSession, *, running: bool, stepping: bool, width: int) -> list[Span]:
     """Name, session and policy at the left, the model at the right."""
     left = [
         *logo(),
@@ -40,6 +40,8 @@ def title_spans(opened: OpenedSession, *, running: bool, width: int) -> list[Spa
         Span("   " + fit(clean(opened.name, newlines=False), NAME_CELLS), "text"),
         Span("  " + clean(opened.session.policy.name, newlines=False), "muted"),
     ]
+    if stepping:
+        left.append(Span("   " + _("step mode"), "strong", "b"))
     right = model_spans(opened)
     if running:
         right += [Span("   Esc", "strong", "b"), Span(" " + _("cancel"), "muted")]
@@ -89,9 +91,9 @@ def file_facts(opened: OpenedSession) -> list[Span]:
     elif disk is None:
         spans.append(Span("  " + _("no file yet"), "muted"))
     elif session.is_saved:
-        spans.append(Span("  ✓ " + _("saved"), "muted"))
+        spans.append(Span(plain("  ✓ ") + _("saved"), "muted"))
     else:
-        spans.append(Span("  ● " + _("changes on save"), "text", "b"))
+        spans.append(Span(plain("  ● ") + _("changes on save"), "text", "b"))
     return spans
 
 
@@ -102,32 +104,65 @@ def size_of(size: int) -> str:
     return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
-def key_spans(run: HandRun | None, *, running: bool, in_prompt: bool) -> list[Span]:
-    """The keys that do something now."""
+def key_spans(
+    run: HandRun | None, *, running: bool, waiting: bool, place: str, width: int, renamed: Mapping[str, str]
+) -> list[Span]:
+    """The keys that do something now, as many as fit; the way out is always among them.
+
+    place: what has the focus, "search" and "filter" being the field above the prompt.
+    renamed: keys as they are now, by their names here.
+    """
     keys: list[tuple[str, str, str]] = []
-    if run is not None:
+    if place == "search":
+        keys += [("Enter", _("go there"), ""), ("Esc", _("back"), ""), ("re:", _("regular expression"), "")]
+    elif place == "filter":
+        keys += [("Enter", _("show only these"), ""), ("Esc", _("leave"), "")]
+        keys += [(example, "", "") for example in ("role:tool", "mark:cleared", "tool:read_file")]
+    elif run is not None:
         if run.awaits_request:
             keys.append(("Enter", _("ask for the summary"), ""))
         elif run.can_apply:
             keys.append(("Enter", _("apply"), ""))
         keys += [("Esc", _("leave"), ""), ("tab", _("messages"), "")]
+    elif waiting:
+        keys += [("F8", _("go on"), ""), ("Esc", _("cancel the turn"), ""), ("s", _("step mode off"), "")]
     elif running:
         keys += [("Esc", _("cancel"), ""), ("tab", _("next pane"), "")]
     else:
-        keys += [("F2", _("truncate"), "L1"), ("F3", _("clear"), "L2"), ("F4", _("summarize"), "L3")]
-        keys += [("tab", _("panes"), "")]
-        if in_prompt:
-            keys += [("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]
+        words = (_("truncate"), _("clear"), _("summarize")) if place == "prompt-text" else ("", "", "")
+        keys += [("F2", words[0], "L1"), ("F3", words[1], "L2"), ("F4", words[2], "L3")]
+        if place == "prompt-text":
+            keys += [("tab", _("panes"), ""), ("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]
         else:
-            keys += [("i", _("ask"), ""), ("u", _("undo"), ""), ("ctrl+r", _("redo"), "")]
-    keys.append(("ctrl+q", _("quit"), ""))
-    spans = [Span(" ")]
+            keys += _reading_keys(place)
+    keys += [("F9", _("language"), ""), ("F1", _("help"), ""), ("ctrl+q", _("quit"), "")]
+    keys = [(renamed.get(key, key), does, layer) for key, does, layer in keys]
+    spans = _key_line(keys)
+    while width_of(spans) > width and len(keys) > 2:
+        del keys[-3]
+        spans = _key_line(keys)
+    return spans
+
+
+def _key_line(keys: Sequence[tuple[str, str, str]]) -> list[Span]:
+    spans: list[Span] = []
     for key, does, layer in keys:
+        spans.append(Span("   " if spans else " "))
         spans.append(Span(key, "strong", "b"))
         if layer:
             spans.append(Span(f" {layer}", layer.lower(), "b"))
-        spans.append(Span(f" {does}   ", "muted"))
+        if does:
+            spans.append(Span(f" {does}", "muted"))
     return spans
+
+
+def _reading_keys(pane: str) -> list[tuple[str, str, str]]:
+    """What a pane's own keys do, those that are needed most first."""
+    keys = [("/", _("search"), ""), ("v", _("original"), ""), ("i", _("ask"), ""), ("y", _("copy"), "")]
+    if pane == "messages":
+        keys[1:1] = [("Enter", _("unfold"), "")]
+        keys.append(("f", _("filter"), ""))
+    return [*keys, ("u", _("undo"), ""), ("ctrl+r", _("redo"), ""), ("tab", _("panes"), "")]
 
 
 def welcome_rows(opened: OpenedSession, width: int) -> list[Row]:

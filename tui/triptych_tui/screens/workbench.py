@@ -21,9 +21,10 @@ from textual.worker import Worker, WorkerCancelled
 from triptych.events import Event, SaveFailed, StageEntered, StepCommitted, StreamEnded, TextStreamed, TurnEnded
 from triptych.models.base import ModelError
 from triptych.reasons import Reason
-from triptych.stages import Layer
+from triptych.stages import Layer, Stage
 from triptych_tui.i18n import N_, _
 from triptych_tui.launch import OpenedSession
+from triptych_tui.messages_rows import preview_of
 from triptych_tui.screens.facts import (
     chat_facts,
     file_facts,
@@ -50,9 +51,12 @@ from triptych_tui.widgets.session_pane import SessionPane
 from triptych_tui.widgets.stage_bar import StageBar
 
 if TYPE_CHECKING:
+    from triptych.layers.plan import Plan
+    from triptych.layers.summarize import SummaryPlan
     from triptych_tui.hand_run import HandRun
     from triptych_tui.screens.layers_by_hand import LayersByHand
     from triptych_tui.screens.reading import Reading
+    from triptych_tui.screens.step_mode import StepMode
 
 PaneName = Literal["chat", "messages", "file"]
 PANES: tuple[PaneName, ...] = ("chat", "messages", "file")
@@ -93,6 +97,8 @@ class Workbench(Screen[int]):
         Binding("f", "filter", N_("filter"), id="filter"),
         Binding("v", "original", N_("original"), id="original"),
         Binding("y", "copy", N_("copy"), id="copy"),
+        Binding("s", "step_mode", N_("step mode"), id="step_mode"),
+        Binding("f8,right_square_bracket,right_black_lenticular_bracket", "go_on", N_("go on"), id="step.go_on"),
         Binding("1", "pane('chat')", N_("chat"), id="pane.chat"),
         Binding("2", "pane('messages')", N_("messages"), id="pane.messages"),
         Binding("3", "pane('file')", N_("file"), id="pane.file"),
@@ -116,6 +122,7 @@ class Workbench(Screen[int]):
         self._turn_from: int | None = None
         self._by_hand: LayersByHand | None = None
         self._reading: Reading | None = None
+        self._stepping: StepMode | None = None
         self._notice: Notice | None = None
         self._streamed = ""
         self._flush_armed = False
@@ -184,7 +191,7 @@ class Workbench(Screen[int]):
             self._streamed = ""
             self.query_one(ChatPane).end_stream()
         elif isinstance(event, StageEntered):
-            self.show_stage(in_turn(self._session.policy, event))
+            self.show_stage(in_turn(self._session.policy, event, waiting=self._is_waiting))
         elif isinstance(event, SaveFailed):
             self.show_stage(self.query_one(StageBar).moment.failed())
             self.say(event.reason)
@@ -239,7 +246,9 @@ class Workbench(Screen[int]):
         from triptych.agent import run_turn  # not needed for the first picture
 
         try:
-            await run_turn(self._session, text, model=self._opened.model, tools=self._opened.tools)
+            await run_turn(
+                self._session, text, model=self._opened.model, tools=self._opened.tools, gate=self._gate
+            )
         except ModelError:
             # The session said why; a question that was taken back returns to the prompt.
             taken_back = self._session.timeline.head == self._turn_from
@@ -260,6 +269,43 @@ class Workbench(Screen[int]):
             return False
         self.say(Reason("busy"))
         return True
+
+    # Step mode
+
+    async def _gate(self, stage: Stage, plan: Plan | SummaryPlan | None, reason: Reason) -> None:
+        if self._stepping is not None:
+            await self._stepping.gate(stage, plan, reason)
+
+    @property
+    def _is_stepping(self) -> bool:
+        return self._stepping is not None and self._stepping.on
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether a stage waits to be told to go on."""
+        return self._stepping is not None and self._stepping.is_waiting
+
+    def action_step_mode(self) -> None:
+        """Begin or end stepping through the stages of a turn."""
+        if self._stepping is None:
+            from triptych_tui.screens.step_mode import StepMode
+
+            self._stepping = StepMode(self._show_waiting)
+        self._stepping.toggle()
+        self.refresh_facts()
+
+    def action_go_on(self) -> None:
+        if self._stepping is not None:
+            self._stepping.go_on()
+
+    def _show_waiting(self, plan: Plan | SummaryPlan | None, waiting: bool) -> None:
+        """A stage waits, and would do this; or it goes on."""
+        if not self.is_attached:
+            return
+        bar = self.query_one(StageBar)
+        bar.show(bar.moment._replace(waiting=waiting))
+        self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))
+        self.refresh_facts()
 
     # Layers by hand
 
@@ -456,11 +502,13 @@ class Workbench(Screen[int]):
 
     def refresh_facts(self) -> None:
         running = self._is_running
-        self.query_one("#title", Bar).show(title_spans(self._opened, running=running, width=self.size.width))
+        title = title_spans(self._opened, running=running, stepping=self._is_stepping, width=self.size.width)
+        self.query_one("#title", Bar).show(title)
         place = self._reading.field_name if self._reading is not None else ""
         place = place or (self.focused.id or "" if self.focused is not None else "")
         renamed = renamed_keys_of(self)
-        keys = key_spans(self._run, running=running, place=place, width=self.size.width, renamed=renamed)
+        state = {"running": running, "waiting": self._is_waiting}
+        keys = key_spans(self._run, **state, place=place, width=self.size.width, renamed=renamed)
         self.query_one("#keys", Bar).show(keys)
         chat = self.query_one(ChatPane)
         self._head("chat", chat_facts(following=chat.following, empty=not chat.block_count))
