@@ -104,7 +104,6 @@ class _Turn:
         self._tools = tools
         self._gate = gate
         self._action = session.begin_action()
-        self._head_before = session.timeline.head
         self._requests = 0
         self._answered = False  # a request of this turn has succeeded: what it brought is kept
         self._open_calls: list[ToolCall] = []
@@ -135,8 +134,8 @@ class _Turn:
         """After a failure: take the turn back if nothing of it was answered, else close what is open."""
         if self._answered:
             self.close_open_calls()
-        elif self._session.timeline.head != self._head_before:
-            self._session.undo()
+        else:
+            self._session.take_back(self._action)
             self._session.spare_summary = self._summary or self._session.spare_summary
 
     def close_open_calls(self) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
-from triptych.edits import append_edit
+from triptych.edits import EditConflict, append_edit, inverse_of
 from triptych.entries import Entry, Mark
 from triptych.events import Event, HeadMoved, Saved, SaveFailed, StepCommitted, ViewMoved
 from triptych.layers.plan import Plan, make_plan
@@ -141,6 +142,26 @@ class Session:
     def redo(self) -> bool:
         """Do again the action that was taken back last; False when there is none."""
         return self._move_head(self.timeline.redo)
+
+    def take_back(self, action: int) -> None:
+        """Take back an action that came to nothing; its steps stay in the tree.
+
+        While its steps are the newest, all is as before it: what redo leads to and the measured usage too. Where other
+        steps stand above, each of its steps that still can be is taken back by a step of its own.
+        """
+        path = self.timeline.path()
+        steps = [step for step in path if step.action == action]
+        if not steps:
+            return
+        if steps == path[-len(steps) :]:
+            self.timeline.take_back(action)
+            self.emit(HeadMoved(self.timeline.head))
+            return
+        taking_back = self.begin_action()
+        for step in reversed(steps):
+            inverse, reason = inverse_of(step.edits), Reason("turn.taken_back")
+            with suppress(EditConflict):  # others have built upon it: it stays
+                self.perform(make_plan(step.stage, self.entries, inverse, reason, self.counter), taking_back)
 
     def seek(self, step_id: int | None) -> None:
         """Show the list as it was after a step; what is sent and saved stays."""

@@ -40,6 +40,7 @@ class Timeline:
         self._steps: dict[int, Step] = {}
         self._depths: dict[int | None, int] = {None: 0}
         self._redo_child: dict[int | None, int] = {}
+        self._displaced: dict[int, int] = {}  # by step: what redo led to before it was committed
         self._originals: dict[int, Entry] = {}
         self._head: int | None = None
         self._view: int | None = None
@@ -102,6 +103,8 @@ class Timeline:
         viewing_head = self._view == self._head
         self._steps[step.id] = step
         self._depths[step.id] = self._depths[step.parent] + 1
+        if step.parent in self._redo_child:
+            self._displaced[step.id] = self._redo_child[step.parent]
         self._redo_child[step.parent] = step.id
         self._head = step.id
         for edit in step.edits:
@@ -121,6 +124,18 @@ class Timeline:
             parent = self._steps[target].parent
             self._redo_child[parent] = target
             target = parent
+        self._move_head(target)
+
+    def take_back(self, action: int) -> None:
+        """Move head and view to before the newest steps, this action's; redo leads where it led before them."""
+        first, target = None, self._head
+        while target is not None and self._steps[target].action == action:
+            first, target = target, self._steps[target].parent
+        if first is None:
+            return
+        self._redo_child.pop(target, None)
+        if first in self._displaced:
+            self._redo_child[target] = self._displaced[first]
         self._move_head(target)
 
     def redo(self) -> None:

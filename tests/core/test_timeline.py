@@ -204,6 +204,27 @@ def test_counts_and_parents_of_steps_continue_one_another(walk: tuple[list[Messa
     assert parent == timeline.head
 
 
+@given(SESSIONS, st.lists(CHANGES, min_size=1, max_size=3))
+def test_an_action_taken_back_leaves_all_as_if_it_had_not_been(
+    walk: tuple[list[Message], list[Any]], changes: list[tuple[str, Any]]
+) -> None:
+    history = History(walk[0])
+    history.run(walk[1])
+    session, timeline = history.session, history.session.timeline
+    session.seek(history.head)
+    before = (timeline.head, timeline.view, timeline.path(), timeline.ahead(), timeline.can_redo)
+    entries, steps = session.entries, timeline.last_id
+    history.act(changes)
+    new = timeline.last_id - steps
+    if new:
+        session.take_back(timeline.step(timeline.last_id).action)
+    assert (timeline.head, timeline.view, timeline.path(), timeline.ahead(), timeline.can_redo) == before
+    assert same(session.entries, entries)
+    assert timeline.last_id == steps + new
+    for step_id, state in history.states.items():
+        assert same(timeline.entries(step_id), state)
+
+
 # Named walks
 
 
@@ -327,6 +348,51 @@ def test_reverting_an_earlier_change_keeps_what_came_later() -> None:
     inverse = inverse_of(summarized.edits)
     session.perform(make_plan("summarize", session.entries, inverse, Reason("test"), session.counter), 99)
     assert texts(session) == ["s", "q0", "a0", "q1", "a1", "q2", "a2", "later"]
+
+
+def test_taking_back_leaves_what_others_did_above() -> None:
+    session = Session(entries_from(talk(1)), POLICY)
+    say(session, "earlier")
+    turn = session.begin_action()
+    say(session, "question", turn)
+    say(session, "by hand")
+    say(session, "more of the question", turn)
+    events: list[Event] = []
+    session.subscribe(events.append)
+    session.take_back(turn)
+    assert texts(session) == ["s", "q0", "a0", "earlier", "by hand"]
+    assert [type(event) for event in events] == [StepCommitted, StepCommitted]
+    assert [step.action == turn for step in session.timeline.path()] == [False, True, False, True, False, False]
+    last = session.timeline.path()[-1]
+    assert last.reason.id == "turn.taken_back"
+    assert last.after == session.counter.count(session.entries)
+    assert session.undo()
+    assert texts(session) == ["s", "q0", "a0", "earlier", "question", "by hand", "more of the question"]
+
+
+def test_what_others_have_built_upon_is_not_taken_back() -> None:
+    session = Session(entries_from(talk(2)), POLICY)
+    turn = session.begin_action()
+    say(session, "question", turn)
+    say(session, "later")
+    planned = summarize.plan(session.entries, SummarizeParameters(keep_turns=1), session.counter, session.new_ids(2))
+    assert isinstance(planned, SummaryPlan)
+    session.perform(planned.with_summary("short"), session.begin_action())
+    before, head = session.entries, session.timeline.head
+    session.take_back(turn)
+    assert same(session.entries, before)
+    assert session.timeline.head == head
+
+
+def test_an_action_that_is_undone_already_is_not_taken_back_again() -> None:
+    session = Session(entries_from(talk(1)), POLICY)
+    say(session, "kept")
+    turn = session.begin_action()
+    say(session, "question", turn)
+    session.undo()
+    session.take_back(turn)
+    session.take_back(session.begin_action())
+    assert texts(session) == ["s", "q0", "a0", "kept"]
 
 
 # A long session

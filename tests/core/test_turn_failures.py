@@ -35,6 +35,47 @@ async def test_a_turn_whose_first_request_fails_is_taken_back_whole(tmp_path: Pa
     assert desk.of(TurnEnded) == [TurnEnded("failed", failed.value.reason)]
 
 
+async def test_a_failed_turn_is_not_redone_and_leaves_what_could_be() -> None:
+    desk = Desk(questions(1), LESSON)
+    await desk.ask("undone", says("yes"))
+    redone = desk.messages
+    desk.session.undo()
+    with pytest.raises(ModelError):
+        await desk.ask("fails", fails())
+    assert desk.messages == questions(1)
+    assert desk.session.redo()
+    assert desk.messages == redone
+    with pytest.raises(ModelError):
+        await desk.ask("fails", fails())
+    assert not desk.session.redo()
+
+
+async def test_a_measured_size_outlives_a_failed_turn() -> None:
+    desk = Desk([SYSTEM], LESSON)
+    await desk.ask("works", says("yes", prompt_tokens=120))
+    counter = desk.session.counter
+    before = desk.session.size(counter.total(desk.entries))
+    assert before.kind == "adjusted"
+    with pytest.raises(ModelError):
+        await desk.ask("fails", fails())
+    assert desk.session.size(counter.total(desk.entries)) == before
+
+
+@pytest.mark.parametrize("stage", ["clear", "request"])
+async def test_a_failed_turn_takes_back_its_own_steps_only(stage: Stage, tmp_path: Path) -> None:
+    desk = Desk(questions(1), LESSON, store=SessionFile(tmp_path / "session.json"))
+    by_hand = {"role": "user", "content": "by hand"}
+
+    async def gate(entered: Stage, *_: object) -> None:
+        if entered == stage:
+            desk.session.append("append", by_hand, Reason("test"), desk.session.begin_action())
+
+    with pytest.raises(ModelError):
+        await desk.ask("fails", fails(), gate=gate)
+    assert desk.messages == [*questions(1), by_hand]
+    assert lesson_api.load_session(tmp_path / "session.json") == desk.messages
+
+
 async def test_a_first_request_that_breaks_off_leaves_nothing() -> None:
     desk = Desk(questions(2), LESSON)
     with pytest.raises(ModelError):

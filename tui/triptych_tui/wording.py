@@ -205,6 +205,7 @@ _TURN: Mapping[str, str | _Counted] = {
     "turn.answer": N_("the model answers"),
     "turn.saving": N_("the list is written to the session file"),
     "turn.cancelled": N_("Cancelled. What had come is kept and marked; ask again when you like."),
+    "turn.taken_back": N_("the question failed, so what it had done is taken back"),
     "turn.cut_off": N_("The answer ends where the model's length limit cut it. It is kept; ask it to go on."),
     "turn.filtered": N_("The endpoint's content filter stopped the answer. What had come is kept; ask differently."),
     "turn.too_many_rounds": N_(
