@@ -42,6 +42,13 @@ class Moment(NamedTuple):
     fault: bool = False
     waiting: bool = False
 
+    def said(self, *, short: bool) -> list[Span]:
+        """What stands beside or under the stages."""
+        if not self.waiting or self.present is None:
+            return self.words(short)
+        waiting = Span(_("waiting here"), LAYER_INKS.get(self.present, "accent"), "b")
+        return [waiting, Span(plain(" · "), "muted"), *self.words(short)]
+
     def failed(self) -> Moment:
         """The same with its present stage as one that failed."""
         return self._replace(fault=True, waiting=False)
@@ -55,7 +62,7 @@ def before_turn(policy: Policy) -> Moment:
 def in_turn(policy: Policy, event: StageEntered, *, waiting: bool = False) -> Moment:
     """A turn has come to a stage, and waits before it or not."""
     stages = _stages_of(policy)
-    words = partial(_reason_words, event, waiting)
+    words = partial(_reason_words, event)
     fault = event.reason.id in _FAULTS
     return Moment(stages, _place(stages, event.stage), words, event.stage, fault, waiting)
 
@@ -87,6 +94,12 @@ def after_layer(policy: Policy, steps: Sequence[Step]) -> Moment:
     return Moment(_stages_of(policy), 0, lambda short: turn_spans(steps, _("done by hand"), short=short))
 
 
+def after_travel(policy: Policy, steps: Sequence[Step], *, undone: bool) -> Moment:
+    """Steps were taken back, or done again."""
+    stages = _stages_of(policy)
+    return Moment(stages, 0, lambda short: turn_spans(steps, _("undone") if undone else _("redone"), short=short))
+
+
 def stage_rows(moment: Moment, width: int, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
     """The stages by name, closer together or as dots where they do not fit, and what there is to say under them."""
     for padding in (" ", ""):
@@ -101,7 +114,7 @@ def stage_rows(moment: Moment, width: int, glyphs: Glyphs) -> tuple[list[Span], 
 def compact_row(moment: Moment, width: int, glyphs: Glyphs) -> list[Span]:
     """All in one row: `● L2 ● L3 [request] ○ L1 ○ ○ ○` and, as far as there is room, why."""
     stages, _column = _dotted(moment, glyphs)
-    return cut_spans([*stages, Span("  "), *moment.words(True)], width - MARGIN)
+    return cut_spans([*stages, Span("  "), *moment.said(short=True)], width - MARGIN)
 
 
 def _stages_of(policy: Policy) -> tuple[Stage, ...]:
@@ -160,7 +173,7 @@ def _pill(moment: Moment, stage: Stage, glyphs: Glyphs) -> Span:
 
 def _under(moment: Moment, column: int, width: int, glyphs: Glyphs) -> list[Span]:
     """The words, hanging under the present stage, further left where they would not fit."""
-    words = moment.words(False)
+    words = moment.said(short=False)
     if moment.present is None:
         return [Span(" " * MARGIN), *cut_spans(words, width - 2 * MARGIN)]
     words = cut_spans([Span(glyphs.hook + " ", "muted"), *words], width - 2 * MARGIN)
@@ -168,13 +181,11 @@ def _under(moment: Moment, column: int, width: int, glyphs: Glyphs) -> list[Span
     return [Span(" " * indent), *words]
 
 
-def _reason_words(event: StageEntered, waiting: bool, short: bool) -> list[Span]:
+def _reason_words(event: StageEntered, short: bool) -> list[Span]:
     """Who acts, why, and the article's variables as they ran."""
     from triptych_tui.wording import say, variables_line  # loaded at the first turn
 
     spans: list[Span] = []
-    if waiting:
-        spans = [Span(_("waiting here"), LAYER_INKS.get(event.stage, "accent"), "b"), Span(plain(" · "), "muted")]
     if not short:
         spans.append(Span((_("model") if event.actor == "model" else _("program")) + plain(" · "), "muted"))
     if event.stage == "request" and event.request > 1:

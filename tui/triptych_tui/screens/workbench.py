@@ -36,7 +36,7 @@ from triptych_tui.screens.facts import (
 )
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
-from triptych_tui.stage_rows import Moment, after_turn, before_turn, by_hand, in_turn
+from triptych_tui.stage_rows import Moment, after_travel, after_turn, before_turn, by_hand, in_turn
 from triptych_tui.themes import renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
@@ -343,10 +343,14 @@ class Workbench(Screen[int]):
             return
         self.close_panel()
         self.hush()
-        if move():
-            await self._session.save()
-        else:
+        before = self._session.timeline.path()
+        if not move():
             self.say(otherwise)
+            return
+        after = self._session.timeline.path()
+        steps = before[len(after) :] or after[len(before) :]
+        self.show_stage(after_travel(self._session.policy, steps, undone=len(after) < len(before)))
+        await self._session.save()
 
     # Language
 
