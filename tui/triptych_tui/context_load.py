@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from triptych.edits import apply
+from triptych.edits import Edit, EditConflict, apply
 from triptych.entries import Acknowledgement, Entry
+from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.tokens import apportion
 from triptych_tui.sheet import Sheet, role_letter
-
-if TYPE_CHECKING:
-    from triptych_tui.hand_run import HandRun
 
 SHOWN_LETTERS = ("S", "Σ", "U", "A", "T", "?")
 """The roles in the order in which a strip shows them; an acknowledgement counts with its summary."""
@@ -43,13 +41,15 @@ class Load(NamedTuple):
 class Change(NamedTuple):
     """What a layer shown before it is applied would make of a request, both estimated.
 
+    letter: the one role it is about, "" for several. ink: the layer's.
     awaits_summary: the old messages are gone from `after`, and the summary that would replace them is not written yet.
     """
 
     before: Load
     after: Load
+    letter: str
     ink: str
-    awaits_summary: bool
+    awaits_summary: bool = False
 
 
 def load_of(sheet: Sheet) -> Load:
@@ -62,19 +62,20 @@ def load_of(sheet: Sheet) -> Load:
     return Load({letter: shares[letter] for letter in estimated.parts}, shares[_TOOLS], size.kind)
 
 
-def change_of(run: HandRun, sheet: Sheet, ink: str) -> Change | None:
-    """What a layer run by hand would change, None where it has nothing to do."""
-    entries = sheet.session.entries
-    if run.plan is not None:
-        after = apply(entries, run.plan.edits)
-    elif isinstance(run.planned, SummaryPlan):
-        after = (*entries[:1], *entries[run.planned.cut :])
-    else:
+def change_of(plan: Plan | SummaryPlan, sheet: Sheet, ink: str) -> Change | None:
+    """What a plan would change at the head; None where it does nothing, or is not about that list any more."""
+    entries, counter = sheet.session.entries, sheet.session.counter
+    edits = (Edit(1, plan.entries[0].id, plan.old, ()),) if isinstance(plan, SummaryPlan) else plan.edits
+    if not edits:
         return None
-    if after == entries:
+    try:
+        after = apply(entries, edits)
+    except EditConflict:
         return None
-    loads = [_estimated(sheet, each, sheet.session.counter.entry_tokens(each)) for each in (entries, after)]
-    return Change(*loads, ink, awaits_summary=run.plan is None)
+    before, then = (_estimated(sheet, each, counter.entry_tokens(each)) for each in (entries, after))
+    letters = {role_letter(entry) for edit in edits for entry in (*edit.removed, *edit.inserted)}
+    letter = letters.pop() if len(letters) == 1 else ""
+    return Change(before, then, letter, ink, awaits_summary=isinstance(plan, SummaryPlan))
 
 
 def _estimated(sheet: Sheet, entries: Iterable[Entry], tokens: Iterable[int]) -> Load:

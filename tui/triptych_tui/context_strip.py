@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -85,14 +85,7 @@ def _cells_of(tokens: Sequence[int], room: int) -> list[int]:
 def _gone_labels(change: Change, gone: int) -> list[list[Span]]:
     """`T -2,521`, or the number alone."""
     amount = Span(f"-{gone:,}", change.ink, "b")
-    letter = _only_changed(change.before.parts, change.after.parts)
-    return [[Span(letter + " ", change.ink, "b"), amount], [amount]] if letter else [[amount]]
-
-
-def _only_changed(before: Mapping[str, int], after: Mapping[str, int]) -> str:
-    """The one role whose tokens would change, "" where there are several."""
-    changed = [letter for letter in SHOWN_LETTERS if before.get(letter, 0) != after.get(letter, 0)]
-    return changed[0] if len(changed) == 1 else ""
+    return [[Span(change.letter + " ", change.ink, "b"), amount], [amount]] if change.letter else [[amount]]
 
 
 def _write_first(canvas: _Canvas, place: int, size: int, labels: Sequence[Sequence[Span]]) -> bool:

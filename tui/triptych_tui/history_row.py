@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from triptych.stages import Layer
+from triptych.stages import Stage
 from triptych.timeline import Step, Timeline
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import _
@@ -31,7 +31,7 @@ def history_of(timeline: Timeline) -> History:
 
 
 def history_row(
-    history: History, glyphs: Glyphs, width: int, *, caption: str = "", pending: Layer | None = None
+    history: History, glyphs: Glyphs, width: int, *, caption: str = "", pending: Stage | None = None
 ) -> list[Span]:
     """The caption, the ticks and `step 24 / 25` in `width` cells; `pending` is a layer shown before it is applied."""
     left = [Span(caption, "faint")]
@@ -45,7 +45,7 @@ def history_row(
     return cut_spans([*left, *ticks, blank, *right], width)
 
 
-def _ticks(history: History, glyphs: Glyphs, room: int, pending: Layer | None) -> list[Span]:
+def _ticks(history: History, glyphs: Glyphs, room: int, pending: Stage | None) -> list[Span]:
     # No row has room for more ticks than cells, so only those around the place are looked at.
     first = max(min(len(history.steps) - room, history.here - 1), 0)
     steps = history.steps[first : first + room]

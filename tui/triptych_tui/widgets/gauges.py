@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 from textual.widget import Widget
 
+from triptych.layers.plan import Plan
+from triptych.layers.summarize import SummaryPlan
 from triptych_tui.context_load import Change, Load, change_of, load_of
 from triptych_tui.context_row import context_row
 from triptych_tui.context_strip import Window
@@ -18,9 +19,6 @@ from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span, pad
 from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.themes import glyphs_of, tokens_of
-
-if TYPE_CHECKING:
-    from triptych_tui.hand_run import HandRun
 
 CAPTION_CELLS = 10
 """Captions stand beside the rows where there are as many columns as `CAPTIONS_FROM`."""
@@ -35,14 +33,14 @@ class Gauges(Widget):
         super().__init__(id=id)
         self._sheet = sheet
         self._window = window
-        self._run: HandRun | None = None
+        self._plan: Plan | SummaryPlan | None = None
         self._load: tuple[object, Load] | None = None
         self._change: tuple[object, Change | None] | None = None
         self._history: tuple[object, History] | None = None
 
-    def show(self, run: HandRun | None) -> None:
-        """Show how things are now, and what a layer shown before it is applied would change."""
-        self._run = run
+    def show(self, plan: Plan | SummaryPlan | None) -> None:
+        """Show how things are now, and what a layer's plan that waits to be applied would change."""
+        self._plan = plan
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -65,7 +63,7 @@ class Gauges(Widget):
         )
 
     def _history_row(self) -> Sequence[Span]:
-        pending = self._run.layer if self._run is not None and self._planned_change() is not None else None
+        pending = self._plan.stage if self._plan is not None and self._planned_change() is not None else None
         caption = self._caption(_("history"))
         return history_row(self._present_history(), glyphs_of(self), self.size.width, caption=caption, pending=pending)
 
@@ -83,12 +81,12 @@ class Gauges(Widget):
         return self._load[1]
 
     def _planned_change(self) -> Change | None:
-        run = self._run
-        if run is None:
+        plan = self._plan
+        if plan is None:
             return None
-        state = (run.planned, run.plan)
+        state = (plan, self._sheet.session.entries)
         if self._change is None or self._change[0] != state:
-            self._change = (state, change_of(run, self._sheet, LAYER_INKS[run.layer]))
+            self._change = (state, change_of(plan, self._sheet, LAYER_INKS[plan.stage]))
         return self._change[1]
 
     def _present_history(self) -> History:

@@ -1,0 +1,187 @@
+"""The stage bar: where a turn is, why, and what the last one did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from rich.cells import cell_len
+
+from triptych.edits import Edit
+from triptych.entries import Entry
+from triptych.events import StageEntered, TurnEnded
+from triptych.layers.plan import Plan
+from triptych.policy import preset
+from triptych.reasons import Reason
+from triptych.stages import Stage
+from triptych.timeline import Step
+from triptych.tokens import Count
+from triptych_tui.glyphs import ASCII, UNICODE
+from triptych_tui.hand_run import HandRun
+from triptych_tui.spans import Span, width_of
+from triptych_tui.stage_rows import (
+    Moment,
+    after_layer,
+    after_turn,
+    before_turn,
+    by_hand,
+    compact_row,
+    in_turn,
+    stage_rows,
+)
+
+LESSON = preset("lesson")
+DUE = Reason("decide.turns_over", {"turns": 4, "limit": 3}, {"user_idx": (1, 3, 7), "cut": 3})
+REQUEST = Reason("turn.request", {"messages": 15, "tokens": 2425, "tools": 311})
+
+
+def text(spans: Sequence[Span]) -> str:
+    return "".join(span.text for span in spans)
+
+
+def rows(moment: Moment, width: int = 120) -> tuple[str, str]:
+    above, below = stage_rows(moment, width, UNICODE)
+    return text(above), text(below)
+
+
+def pill(moment: Moment, width: int = 120) -> Span:
+    (lit,) = [span for span in stage_rows(moment, width, UNICODE)[0] if span.ground]
+    return lit
+
+
+def step(stage: Stage, before: int, after: int, changed: int = 1) -> Step:
+    entries = tuple(Entry(number, {"role": "tool", "content": ""}) for number in range(changed))
+    edits = (Edit(0, None, entries, entries),)
+    counts = Count(9, before), Count(9, after)
+    return Step(1, None, stage, edits, Reason("clear.done"), *counts, action=1, at=datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def test_what_is_over_is_joined_otherwise_than_what_comes() -> None:
+    above, _below = rows(in_turn(LESSON, StageEntered("request", REQUEST, "model", 2)))
+    assert above == (
+        " receive ─ L2 clear ─ decide ─ L3 summarize ─  request  ╌ tool ╌ L1 truncate ╌ append ╌ answer ╌ save"
+    )
+
+
+def test_the_reason_hangs_under_the_present_stage() -> None:
+    above, below = rows(in_turn(LESSON, StageEntered("decide", DUE, "program")))
+    assert (
+        below == " " * above.index(" decide ") + "╰ program · 4 user turns > 3, so summarize · user_idx=[1, 3, 7] cut=3"
+    )
+
+
+def test_a_reason_that_is_too_long_there_is_moved_left_and_cut_only_at_last() -> None:
+    moment = in_turn(LESSON, StageEntered("request", REQUEST, "model", 2))
+    whole = "╰ model · 2nd request this turn · 15 messages, ~2,425 tokens + 311 for tools"
+    for width in (104, 90, 79):
+        below = rows(moment, width)[1]
+        assert below.strip() == whole
+        assert cell_len(below) == width - 1
+    assert rows(moment, 60)[1] == " " + whole[:57] + "…"
+
+
+@pytest.mark.parametrize(
+    ("number", "ordinal"), [(2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (21, "21st")]
+)
+def test_a_further_request_of_the_turn_says_which_it_is(number: int, ordinal: str) -> None:
+    below = rows(in_turn(LESSON, StageEntered("request", REQUEST, "model", number)))[1]
+    assert f" · {ordinal} request this turn · " in below
+    assert "request this turn" not in rows(in_turn(LESSON, StageEntered("request", REQUEST, "model", 1)))[1]
+
+
+def test_the_present_stage_is_lit_in_its_layers_ink_or_in_the_accent() -> None:
+    assert pill(in_turn(LESSON, StageEntered("clear", Reason("clear.done"), "program")))[1:] == ("on_block", "b", "l2")
+    assert pill(in_turn(LESSON, StageEntered("decide", DUE, "program"))).ground == "accent"
+
+
+def test_a_stage_that_waits_says_so() -> None:
+    moment = in_turn(LESSON, StageEntered("decide", DUE, "program"), waiting=True)
+    assert pill(moment).text == " ❚❚ decide "
+    assert "╰ waiting here · program · 4 user turns" in rows(moment)[1]
+    assert "❚❚ decide" in text(compact_row(moment, 80, UNICODE))
+
+
+def test_a_fault_is_red_and_has_a_sign() -> None:
+    summarizing = in_turn(LESSON, StageEntered("summarize", Reason("summarize.failed", {"why": DUE}), "program"))
+    assert pill(summarizing) == Span(" ! L3 summarize ", "on_block", "b", "error")
+    asking = in_turn(LESSON, StageEntered("request", REQUEST, "model", 1))
+    failed = after_turn(asking, TurnEnded("failed", Reason("model.empty", {"model": "m"})), [])
+    assert pill(failed) == Span(" ! request ", "on_block", "b", "error")
+    assert "╰ m answered nothing." in rows(failed)[1]
+
+
+def test_a_turn_that_is_over_tells_what_the_layers_did() -> None:
+    asking = in_turn(LESSON, StageEntered("save", Reason("turn.saving"), "program"))
+    steps = [
+        step("clear", 900, 700, 2),
+        step("truncate", 700, 650),
+        step("append", 650, 700),
+        step("truncate", 700, 690),
+    ]
+    above, below = rows(after_turn(asking, TurnEnded("answered"), steps))
+    assert "╌" not in above
+    assert below == " last turn  L2 clear 2 (-200 tok)  ·  L1 truncate 2 (-60 tok)"
+    assert rows(after_turn(asking, TurnEnded("answered"), []))[1] == " last turn  no layer changed anything"
+    assert text(compact_row(after_turn(asking, TurnEnded("answered"), steps), 80, UNICODE)) == (
+        "● L2 ● L3 ● ● L1 ● ● ●  last turn  L2 2 (-200) · L1 2 (-60)"
+    )
+
+
+def test_a_turn_that_was_cancelled_stays_where_it_was() -> None:
+    asking = in_turn(LESSON, StageEntered("request", REQUEST, "model", 1))
+    above, below = rows(after_turn(asking, TurnEnded("cancelled", Reason("turn.cancelled")), []))
+    assert above.count("─") == 3
+    assert below.startswith(" last turn ")
+
+
+def test_a_save_that_failed_stays_lit_although_the_turn_was_answered() -> None:
+    saving = in_turn(LESSON, StageEntered("save", Reason("turn.saving"), "program")).failed()
+    ended = after_turn(saving, TurnEnded("answered"), [])
+    assert pill(ended).text == " ! save "
+    assert "last turn" in rows(ended)[1]
+
+
+def test_before_the_first_turn_nothing_is_over() -> None:
+    above, below = rows(before_turn(LESSON))
+    assert "─" not in above
+    assert below == " ready"
+
+
+def test_only_stages_that_run_are_shown() -> None:
+    without = replace(LESSON, clear=None, summarize=None)
+    assert rows(before_turn(without))[0] == (
+        " receive ╌ decide ╌ request ╌ tool ╌ L1 truncate ╌ append ╌ answer ╌ save"
+    )
+    assert "L2 prune" in rows(before_turn(preset("meowgent")))[0]
+
+
+def test_a_layer_run_by_hand_is_lit_although_the_policy_has_it_not() -> None:
+    planned = Plan("truncate", (), Reason("truncate.no_results"), Count(1, 1), Count(1, 1))
+    moment = by_hand(preset("meowgent"), HandRun("truncate", LESSON.truncate, "lesson", planned))  # type: ignore[arg-type]
+    assert pill(moment).text == " L1 truncate "
+    assert "─" not in rows(moment)[0]
+    assert "by hand · preview · nothing has changed yet" in rows(moment)[1]
+    assert rows(after_layer(LESSON, [step("truncate", 90, 40)]))[1] == " done by hand  L1 truncate 1 (-50 tok)"
+
+
+def test_in_a_narrow_terminal_all_is_one_row_of_dots() -> None:
+    moment = in_turn(LESSON, StageEntered("request", REQUEST, "model", 2))
+    assert text(compact_row(moment, 80, UNICODE)) == (
+        "● L2 ● L3  request  ○ L1 ○ ○ ○  2nd request · 15 messages, ~2,425 tokens + 311…"
+    )
+
+
+def test_names_move_together_before_they_become_dots() -> None:
+    moment = in_turn(LESSON, StageEntered("request", REQUEST, "model", 1))
+    assert "─L2 clear─decide─" in rows(moment, 100)[0]
+    assert rows(moment, 70)[0].startswith(" ● L2 ● L3  request  ○")
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 20, 43, 79, 80, 99, 100, 120, 200])
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_no_row_is_wider_than_there_is_room(width: int, glyphs: object) -> None:
+    for moment in (before_turn(LESSON), in_turn(LESSON, StageEntered("save", DUE, "program"), waiting=True)):
+        assert all(width_of(row) <= width for row in stage_rows(moment, width, glyphs))  # type: ignore[arg-type]
+        assert width_of(compact_row(moment, width, glyphs)) <= width  # type: ignore[arg-type]
