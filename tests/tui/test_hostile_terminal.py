@@ -73,6 +73,7 @@ def test_a_hostile_tool_result_is_text_in_every_pane_and_panel(tmp_path: Path, r
         {"text": HOSTILE},
         {"text": HOSTILE},
         {"summary": HOSTILE},
+        {"summary": HOSTILE},
         {"status": 400, "message": HOSTILE},
     ]
     with serve(script, tmp_path) as (base_url, _record):
@@ -99,6 +100,13 @@ def test_a_hostile_tool_result_is_text_in_every_pane_and_panel(tmp_path: Path, r
             terminal.wait_for("Esc dismiss")
             look_everywhere(terminal)
             assert_harmless(terminal)
+            terminal.press("f4")
+            terminal.wait_for("ask for the summary")
+            terminal.press("enter")
+            terminal.wait_for("Enter apply")
+            assert_harmless(terminal)
+            terminal.press("enter")
+            terminal.wait_for(lambda screen: _summary(tmp_path / "s.json") == HOSTILE)
             terminal.send("\x11")
             assert terminal.wait() == 0
             assert_harmless(terminal)
@@ -142,6 +150,11 @@ Faulty(opened(Path({str(tmp_path / "s.json")!r}), [])).run()
 
 def _call(text: str) -> dict[str, object]:
     return {"id": text, "type": "function", "function": {"name": text, "arguments": text}}
+
+
+def _summary(file: Path) -> str:
+    """The newest summary in the file, as the model wrote it."""
+    return str(json.loads(file.read_bytes())[1]["content"]).split("\n", 1)[-1]
 
 
 def _asked(file: Path) -> int:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from textual.widgets import TextArea
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, fails, says
@@ -17,6 +18,7 @@ from triptych.session import Session
 from triptych.tokens import Usage
 from triptych_tui.app import TriptychApp
 from triptych_tui.launch import OpenedSession
+from triptych_tui.untrusted import clean
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 
@@ -210,3 +212,19 @@ async def test_a_summary_can_be_edited_asked_for_again_and_taken_as_received(tmp
         await until(pilot, lambda: session.session.is_saved and session.on_disk() is not None, "accepted")
     assert session.session.entries[1].message["content"] == "[以下是此前对话的摘要]\nOur Second."
     assert [step.usage for step in session.session.timeline.path()] == [Usage(60, 1)]
+
+
+async def test_a_summary_with_control_characters_is_shown_harmless_and_accepted_as_it_was_received(
+    tmp_path: Path,
+) -> None:
+    received = "one \x1b[2J two\u202e\tthree"
+    session = opened(tmp_path / "s.json", tool_talk(4), ScriptedModel([says(received)]))
+    app = app_on(session)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await pilot.press("f4", "enter")
+        await until(pilot, lambda: "Enter apply" in screen_text(app), "something to apply")
+        assert app.screen.query_one("#summary-text", TextArea).text == clean(received)
+        assert "edited by you" not in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: session.session.is_saved and session.on_disk() is not None, "applied")
+    assert session.session.entries[1].message["content"] == "[以下是此前对话的摘要]\n" + received

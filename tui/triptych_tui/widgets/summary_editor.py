@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import N_, _
 from triptych_tui.spans import Span
+from triptych_tui.untrusted import clean
 from triptych_tui.widgets.bar import Bar
 
 
@@ -43,7 +44,10 @@ class SummaryText(TextArea):
 
 
 class SummaryEditor(Vertical):
-    """Hidden until there is a summary. `changed` is told the text, `accept` that it should be put in place."""
+    """Hidden until there is a summary. `changed` is told the text, `accept` that it should be put in place.
+
+    What the model wrote is shown harmless; as long as nobody edits it, it is accepted as it was received.
+    """
 
     DEFAULT_CSS = """
     SummaryEditor { height: auto; padding: 1 3; display: none; }
@@ -54,6 +58,7 @@ class SummaryEditor(Vertical):
         super().__init__(id="summary")
         self._changed = changed
         self._accept = accept
+        self._run: HandRun | None = None
 
     def compose(self) -> ComposeResult:
         yield Bar(id="summary-title")
@@ -61,13 +66,15 @@ class SummaryEditor(Vertical):
 
     def show_run(self, run: HandRun | None) -> None:
         """Show the summary of this run, if it has one."""
+        self._run = run
         shown = run is not None and run.summary_plan is not None
         self.set_class(shown, "-shown")
         if run is None or not shown:
             return
         text = self.query_one(SummaryText)
-        if text.text != run.summary:
-            text.load_text(run.summary)
+        harmless = clean(run.summary)
+        if text.text != harmless:
+            text.load_text(harmless)
         state = _("as received") if run.summary == run.received else _("edited by you")
         title = [Span(_("Summary"), "strong", "b")]
         self.query_one("#summary-title", Bar).show_spread(title, [Span(state, "muted")])
@@ -75,4 +82,5 @@ class SummaryEditor(Vertical):
     @on(TextArea.Changed)
     def _on_changed(self, message: TextArea.Changed) -> None:
         message.stop()
-        self._changed(message.text_area.text)
+        text, received = message.text_area.text, "" if self._run is None else self._run.received
+        self._changed(received if text == clean(received) else text)
