@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from triptych.edits import append_edit
 from triptych.entries import Entry, Interrupted, messages_of
-from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TextStreamed, ToolStarted, TurnEnded
+from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TextStreamed, TurnEnded
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.summarize import SummaryPlan
@@ -281,7 +281,6 @@ class _Turn:
         while self._open_calls:
             call = self._open_calls[0]
             await self._enter("tool", Reason("turn.tool", {"tool": call.name, "left": len(self._open_calls)}))
-            self._session.emit(ToolStarted(call))
             output = await self._tools.run(call)
             result = Entry(self._session.new_ids(1), {"role": "tool", "tool_call_id": call.id, "content": output.text})
             await self._append_result(result, stages)

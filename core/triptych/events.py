@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from triptych.messages import ToolCall
 from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.timeline import Step
@@ -33,10 +32,6 @@ class TextStreamed(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamEnded:
     """What was streamed has become an entry, or was dropped."""
-
-
-class ToolStarted(NamedTuple):
-    call: ToolCall
 
 
 class StepCommitted(NamedTuple):
@@ -74,14 +69,5 @@ class SaveFailed(NamedTuple):
 
 
 Event = (
-    StageEntered
-    | TextStreamed
-    | StreamEnded
-    | ToolStarted
-    | StepCommitted
-    | HeadMoved
-    | ViewMoved
-    | TurnEnded
-    | Saved
-    | SaveFailed
+    StageEntered | TextStreamed | StreamEnded | StepCommitted | HeadMoved | ViewMoved | TurnEnded | Saved | SaveFailed
 )

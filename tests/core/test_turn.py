@@ -13,7 +13,7 @@ from tests.support_desk import LESSON, LONG, QUIET, SYSTEM, Desk, questions, rea
 from tests.support_scripted_model import Answer, asks_for, says
 from triptych import lesson_api
 from triptych.entries import Cleared, Entry, Pruned, Summary, Truncated
-from triptych.events import StageEntered, StepCommitted, TextStreamed, ToolStarted, TurnEnded
+from triptych.events import StageEntered, StepCommitted, TextStreamed, TurnEnded
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SUMMARY_PREFIX, SummaryPlan
 from triptych.messages import tool_calls
@@ -128,7 +128,7 @@ async def test_events_of_a_turn_with_a_call_in_order() -> None:
     assert told == [
         *["receive", "+receive", "clear", "decide"],
         *["request", "+request", "StreamEnded"],
-        *["tool", "ToolStarted", "truncate", "append", "+append", "+truncate"],
+        *["tool", "truncate", "append", "+append", "+truncate"],
         *["request", "TextStreamed", "TextStreamed", "answer", "+answer", "StreamEnded"],
         *["save", "TurnEnded"],
     ]
@@ -136,7 +136,6 @@ async def test_events_of_a_turn_with_a_call_in_order() -> None:
     assert {stage for stage, actor in actors if actor == "model"} == {"request", "answer"}
     assert [event.request for event in desk.of(StageEntered) if event.stage == "request"] == [1, 2]
     assert "".join(event.text for event in desk.of(TextStreamed)) == "done"
-    assert [event.call.id for event in desk.of(ToolStarted)] == ["a"]
 
 
 async def test_steps_of_a_turn_are_one_action_and_continue_one_another() -> None:

@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.color import Color
 
 from triptych_tui.control_filter import ControlFilter
-from triptych_tui.untrusted import clean, content, fit, wrap
+from triptych_tui.untrusted import clean, fit, wrap
 
 # Written down here on purpose, independent of the module: what a screen must never be sent.
 UNSEEN = {
@@ -93,12 +93,6 @@ def test_a_flood_of_marks_does_not_smear_the_row() -> None:
 def test_marks_of_real_scripts_are_left_alone() -> None:
     for text in ("e\u0301", "tiếng Việt", "שָׁלוֹם", "ก็ดี", unicodedata.normalize("NFD", "Ệ")):
         assert clean(text) == text
-
-
-def test_content_is_no_markup() -> None:
-    shown = content("[@click=app.quit]x[/] [/etc/passwd] \x1b[0m", "bold")
-    assert shown.plain == "[@click=app.quit]x[/] [/etc/passwd] ␛[0m"
-    assert [span.style for span in shown.spans] == ["bold"]
 
 
 @pytest.mark.parametrize(

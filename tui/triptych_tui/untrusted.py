@@ -22,15 +22,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
 
 from triptych_tui.plain import plain
-
-if TYPE_CHECKING:
-    from textual.content import Content
-    from textual.style import Style
 
 TAB_STOPS = 4
 MOST_MARKS = 4
@@ -76,13 +71,6 @@ def clean(text: str, *, newlines: bool = True) -> str:
     if any(get_character_cell_size(each) == 0 for each in characters if each >= "\u0300"):
         text = "".join(_seated_marks(text))
     return text
-
-
-def content(text: str, style: str | Style = "") -> Content:
-    """Outside text for a widget: cleaned, in one style, never read as markup."""
-    from textual.content import Content
-
-    return Content.styled(clean(text), style)
 
 
 @lru_cache(maxsize=8192)
