@@ -173,6 +173,22 @@ async def test_an_open_panel_switches_with_what_was_typed_kept(tmp_path: Path, l
     assert len(session.session.entries) == 21
 
 
+async def test_an_open_search_says_its_hits_anew(tmp_path: Path) -> None:
+    _session, app = on(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "2", "slash", "z", "z")
+        await until(pilot, lambda: "no hits" in screen_text(app), "nothing found")
+        assert "没有匹配" in await switched(pilot, "zh_Hans")
+
+
+async def test_a_palette_without_hits_says_so_in_the_language(tmp_path: Path) -> None:
+    set_language("zh_Hant")
+    _session, app = on(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+p", *"qqqq")
+        await until(pilot, lambda: "沒有這個名稱的命令" in screen_text(app), "nothing found")
+
+
 async def test_f9_in_the_prompt_keeps_what_is_typed(tmp_path: Path) -> None:
     __, app = on(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

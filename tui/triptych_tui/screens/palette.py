@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
+from textual.widgets.option_list import Option
 
 from triptych_tui.i18n import _
 from triptych_tui.keys_in_force import Command, commands
+
+WIDTH = 64
+FRAME = 6
+"""Cells that border, scrollbar and margins take."""
 
 
 class Commands(Provider):
@@ -17,22 +22,37 @@ class Commands(Provider):
 
     async def discover(self) -> Hits:
         for command in self._commands():
-            yield DiscoveryHit(_prompt(command, Content(command.does)), partial(self._run, command), command.does)
+            prompt = self._prompt(command, Content(command.does))
+            yield DiscoveryHit(prompt, partial(self._run, command), command.does)
 
     async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
+        matcher, is_found = self.matcher(query), False
         for command in self._commands():
             score = max(matcher.match(command.does), matcher.match(command.id))
             if score > 0:
-                prompt = _prompt(command, matcher.highlight(command.does))
+                is_found = True
+                prompt = self._prompt(command, matcher.highlight(command.does))
                 yield Hit(score, prompt, partial(self._run, command), command.does)
+
+        if not is_found:
+            yield Hit(1, Content(_("No such command")), _nothing, _("No such command"))
 
     def _commands(self) -> list[Command]:
         own = (self.screen, self.app)
         return [each for each in commands(self.screen) if each.node in own and each.action != "palette"]
 
+    def _prompt(self, command: Command, does: Content) -> Content:
+        """What a command does, and its keys at the right. Never markup: words and keys may hold brackets."""
+        keys = Content(" ".join(command.keys))
+        room = min(WIDTH, self.app.size.width) - FRAME - does.cell_length - keys.cell_length
+        return Content.assemble(does, " " * max(room, 1), (keys.plain, "$faint"))
+
     async def _run(self, command: Command) -> None:
         await self.app.run_action(command.action, command.node)
+
+
+def _nothing() -> None:
+    """What is run where nothing was found."""
 
 
 class Palette(CommandPalette):
@@ -64,9 +84,14 @@ class Palette(CommandPalette):
     def __init__(self, workbench: Screen[int]) -> None:
         super().__init__([Commands], placeholder=_("Type what you want to do"))
 
+    def _start_no_matches_countdown(self, search_value: str) -> None:
+        """As Textual's own, which knows English only."""
+        self._stop_no_matches_countdown()
 
-def _prompt(command: Command, does: Content) -> Content:
-    """What a command does, and its keys at the right. Never markup: words and keys may hold brackets."""
-    keys = "  ".join(command.keys)
-    blanks = " " * max(2, 60 - does.cell_length - Content(keys).cell_length)
-    return Content.assemble(does, blanks, (keys, "$faint"))
+        def show_none() -> None:
+            if search_value:
+                none = Option(Content(_("no command of that name")), disabled=True, id=self._NO_MATCHES)
+                self.query_one(CommandList).add_option(none)
+            self._list_visible = bool(search_value)
+
+        self._no_matches_timer = self.set_timer(self._NO_MATCHES_COUNTDOWN, show_none)
