@@ -186,7 +186,7 @@ async def test_a_palette_without_hits_says_so_in_the_language(tmp_path: Path) ->
     _session, app = on(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("ctrl+p", *"qqqq")
-        await until(pilot, lambda: "沒有這個名稱的命令" in screen_text(app), "nothing found")
+        await until(pilot, lambda: "沒有這樣的命令" in screen_text(app), "nothing found")
 
 
 async def test_f9_in_the_prompt_keeps_what_is_typed(tmp_path: Path) -> None:

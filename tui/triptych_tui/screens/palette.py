@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets.option_list import Option
 
 from triptych_tui.i18n import _
 from triptych_tui.keys_in_force import Command, commands
@@ -83,15 +82,3 @@ class Palette(CommandPalette):
 
     def __init__(self, workbench: Screen[int]) -> None:
         super().__init__([Commands], placeholder=_("Type what you want to do"))
-
-    def _start_no_matches_countdown(self, search_value: str) -> None:
-        """As Textual's own, which knows English only."""
-        self._stop_no_matches_countdown()
-
-        def show_none() -> None:
-            if search_value:
-                none = Option(Content(_("no command of that name")), disabled=True, id=self._NO_MATCHES)
-                self.query_one(CommandList).add_option(none)
-            self._list_visible = bool(search_value)
-
-        self._no_matches_timer = self.set_timer(self._NO_MATCHES_COUNTDOWN, show_none)
