@@ -10,7 +10,14 @@ import pytest
 from triptych.models.base import ModelError
 from triptych.models.offline import OfflineModel
 from triptych.models.openai import OpenAIModel
-from triptych.settings import Settings, SettingsError, chosen_model, default_config_path, resolve
+from triptych.settings import (
+    Settings,
+    SettingsError,
+    chosen_model,
+    default_config_path,
+    preferred_language,
+    resolve,
+)
 
 KEY = "sk-test-0123456789"
 
@@ -223,3 +230,22 @@ def test_the_config_file_follows_the_systems_folders(tmp_path: Path, monkeypatch
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert default_config_path().name == "config.toml"
     assert default_config_path().parent.name == "triptych"
+
+
+@pytest.mark.parametrize("name", ["en", "zh-Hans", "zh-Hant", "zh_CN", "zh_TW.UTF-8", "ZH-hant", "zh", "en_GB"])
+def test_languages_may_be_named_as_locales_are(tmp_path: Path, name: str) -> None:
+    assert resolve({"lang": name}, {}, tmp_path / "none.toml").lang == name
+
+
+@pytest.mark.parametrize("name", ["fr", "zhx", "zh-Latn", "english", ""])
+def test_a_language_that_there_is_not_is_refused(tmp_path: Path, name: str) -> None:
+    found = refusal(tmp_path, flags={"lang": name})
+    assert found == ("settings.not_one_of", {"source": "--lang", "value": name, "known": "en, zh-Hans, zh-Hant"})
+
+
+def test_the_language_is_known_before_anything_else_is_right(tmp_path: Path) -> None:
+    path = config(tmp_path, 'lang = "zh-Hant"\nlimit = "many"')
+    assert preferred_language(None, {}, path) == "zh-Hant"
+    assert preferred_language(None, {"TRIPTYCH_LANG": "en", "TRIPTYCH_LIMIT": "many"}, path) == "en"
+    assert preferred_language("zh_CN", {"TRIPTYCH_LANG": "en"}, path) == "zh_CN"
+    assert preferred_language(None, {}, config(tmp_path, "lang =")) is None
