@@ -102,13 +102,8 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
         self._close_messages_no_wait()
 
 
-def run_workbench(opened: OpenedSession) -> int:
-    """Run the workbench until the user leaves it; returns the exit code."""
-    keymap: Mapping[str, str] = {}
-    if opened.settings.keys:
-        from triptych_tui.keymap import checked_keymap
-
-        keymap = checked_keymap(opened.settings)
+def run_workbench(opened: OpenedSession, keymap: Mapping[str, str]) -> int:
+    """Run the workbench with the user's keys until the user leaves it; returns the exit code."""
     app = TriptychApp(opened, keymap)
     result = app.run(mouse=True)
     return result if result is not None else app.return_code or 0

@@ -22,6 +22,7 @@ from triptych_tui.cli_support import (
     STANDARD_INPUT,
     USAGE,
     Fault,
+    keymap_of,
     naming,
     setting,
     settings_for,
@@ -151,12 +152,14 @@ def open_workbench(ctx: click.Context, /, file: str | None, new: str | None, **f
     name = new if file is None else file
     data = standard_input() if file == STANDARD_INPUT else None
     path = Path(name) if name is not None and data is None else None
-    launch = Launch(settings_for(**flags), path, is_new=new is not None, data=data)
+    settings = settings_for(**flags)
+    keymap = keymap_of(settings)
+    launch = Launch(settings, path, is_new=new is not None, data=data)
     with naming(name or ""):
         opened = open_session(launch, os.environ, before_writing=lambda: require_terminal(piped=data is not None))
     from triptych_tui.app import run_workbench
 
-    ctx.exit(run_workbench(opened))
+    ctx.exit(run_workbench(opened, keymap))
 
 
 def require_terminal(*, piped: bool) -> None:

@@ -65,6 +65,15 @@ def settings_for(**flags: Any) -> Settings:
     return resolve(flags, os.environ, default_config_path())
 
 
+def keymap_of(settings: Settings) -> dict[str, str]:
+    """The user's keys, checked."""
+    if not settings.keys:
+        return {}
+    from triptych_tui.keymap import checked_keymap  # needs all of the interface to be loaded
+
+    return checked_keymap(settings)
+
+
 def read_session(file: str) -> Reading:
     """The conversation in a file, or in standard input for `-`."""
     from triptych.formats import read

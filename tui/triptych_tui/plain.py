@@ -23,6 +23,7 @@ _SIGNS = str.maketrans(
         "✗": "x",
         "●": "o",
         "Σ": "M",
+        "⏎": "|",
     }
 )
 _in_ascii = False

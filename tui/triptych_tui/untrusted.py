@@ -65,7 +65,7 @@ def clean(text: str, *, newlines: bool = True) -> str:
     characters = set(text)
     pictures = {ord(each): picture for each in characters if (picture := _picture(each)) != each}
     if not newlines and "\n" in characters:
-        pictures[0x0A] = "⏎"
+        pictures[0x0A] = plain("⏎")
     if pictures:
         text = text.translate(pictures)
     if any(get_character_cell_size(each) == 0 for each in characters if each >= "\u0300"):

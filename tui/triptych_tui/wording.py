@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _, ngettext
+from triptych_tui.plain import plain
 from triptych_tui.untrusted import clean
 
 LONGEST_VALUE = 300
@@ -48,7 +49,7 @@ class _Values(dict[str, Any]):
     """What a sentence speaks of. A value nobody gave leaves a gap: half a sentence is better than none."""
 
     def __missing__(self, name: str) -> str:
-        return "…"
+        return plain("…")
 
 
 def fault_in_words(fault: str) -> str:
@@ -83,7 +84,7 @@ def _shown(value: Any) -> Any:
         return value
     text = str(value)
     if len(text) > LONGEST_VALUE:
-        text = text[: LONGEST_VALUE - 1] + "…"
+        text = text[: LONGEST_VALUE - 1] + plain("…")
     return clean(text, newlines=False)
 
 
@@ -271,6 +272,12 @@ _SETTINGS: Mapping[str, str | _Counted] = {
     "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),
     "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
     "settings.not_text": N_("{source} is {value}, but must be text in quotation marks."),
+    "settings.not_one_of": N_("{source} is “{value}”, but must be one of {known}."),
+    "settings.not_a_table": N_("{source} is {value}, but must be a table: [keys], then lines such as undo = \"u\"."),
+    "settings.unknown_binding": N_("{path} gives a key to “{id}”, which is not known; `?` in the workbench lists all."),
+    "settings.unknown_named_key": N_("{path} gives “{id}” the key “{key}”, which is none; write it like ctrl+e."),
+    "settings.key_is_typed": N_("{path} gives “{id}” the key “{key}”, which is for typing; give it one like ctrl+e."),
+    "settings.key_clash": N_("{path} gives the key “{key}” to “{id}”, but “{other}” has it; give one of them another."),
     "settings.not_a_url": N_("{source} is “{value}”, which is no base URL; give one like http://localhost:11434/v1."),
     "settings.unknown_key": N_("{path} has a key “{key}” that is not known; known are {known}."),
     "settings.not_toml": N_("The config file {path} is not TOML: {detail}. Mend it or move it away."),
@@ -323,6 +330,26 @@ _FILES: Mapping[str, str | _Counted] = {
 
 _WORKBENCH: Mapping[str, str | _Counted] = {
     "busy": N_("Something is still running; Esc cancels it."),
+    "quit.how": N_("ctrl+q leaves; all is saved. Esc cancels what is running."),
+    "theme.no_color": N_("NO_COLOR is set, so there are no colours; start with --theme dark to have them."),
+    "search.nothing_sought": N_("Nothing is sought yet; `/` opens the search."),
+    "search.no_hits": N_("“{sought}” is nowhere in this pane, nor in what the layers took out of it."),
+    "search.bad_expression": N_("“{expression}” is no regular expression: {detail}. Mend it, or leave `re:` away."),
+    "search.too_slow": N_("“{expression}” takes too long to be sought. Nothing was changed; make it simpler."),
+    "filter.unknown_word": N_("The filter has the word “{word}”, which is not known here; known are {known}."),
+    "filter.no_rows": N_("No entry is such that “{filter}” would show it, so all rows stay; write it otherwise."),
+    "original.same": N_("No layer changed entry {index}: it is its own original."),
+    "original.unknown": N_("What entry {index} was is not known any more: a session file holds only what is sent."),
+    "entry.none_selected": N_("No entry is selected; go to one with the arrow keys."),
+    "copy.done": N_("Entry {index} is copied as JSON; should your terminal not take it, it stands in {path} too."),
+    "copy.file_only": N_("Entry {index} is too long for a terminal's clipboard; its JSON stands in {path}."),
+    "copy.clipboard_only": N_("Entry {index} was given to the clipboard; {path} cannot be written: {error}."),
+    "copy.failed": N_(
+        "Entry {index} is not copied: a terminal's clipboard is too small, and {path} cannot be written: {error}."
+    ),
+    "input_method.on": N_(
+        "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
+    ),
     "undo.nothing": N_("There is nothing to undo."),
     "redo.nothing": N_("There is nothing to redo."),
 }
