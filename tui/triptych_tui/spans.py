@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from triptych_tui.untrusted import fit
+from triptych_tui.untrusted import fit, wrap
 
 
 class Span(NamedTuple):
@@ -66,3 +66,26 @@ def spread(left: Iterable[Span], right: Iterable[Span], width: int) -> list[Span
     left_spans = cut_spans(left, max(room - 1, 0) if right_spans else room)
     gap = room - width_of(left_spans)
     return [*left_spans, Span(" " * gap), *right_spans]
+
+
+def wrap_spans(spans: Sequence[Span], width: int) -> list[list[Span]]:
+    """The spans of one line as lines of at most `width` cells, broken as `wrap` breaks text."""
+    text = "".join(span.text for span in spans)
+    lines: list[list[Span]] = []
+    place = 0
+    for line in wrap(text, width):
+        place = text.index(line, place)  # only blanks are left out between two lines
+        lines.append(_slice(spans, place, place + len(line)))
+        place += len(line)
+    return lines
+
+
+def _slice(spans: Iterable[Span], start: int, stop: int) -> list[Span]:
+    """The spans of these characters."""
+    kept: list[Span] = []
+    for span in spans:
+        piece = span.text[max(start, 0) : max(stop, 0)]
+        if piece:
+            kept.append(span._replace(text=piece))
+        start, stop = start - len(span.text), stop - len(span.text)
+    return kept

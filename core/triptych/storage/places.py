@@ -19,6 +19,13 @@ def default_session_path() -> Path:
     return sessions_folder() / DEFAULT_NAME
 
 
+def copied_entry_path() -> Path:
+    """Where the entry that was copied last stands, for terminals that keep their clipboard to themselves."""
+    from platformdirs import user_data_path
+
+    return user_data_path("triptych") / "copied.json"
+
+
 def lesson_session_path() -> Path:
     """The session of the lesson's own agent."""
     return Path.home() / ".lyrj-agent" / "sessions" / DEFAULT_NAME

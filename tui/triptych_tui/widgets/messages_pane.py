@@ -77,6 +77,11 @@ class MessagesPane(LineView):
         self.filter = row_filter
         self._show(rows if row_filter is not None else range(len(self._sheet.entries)))
 
+    def shows(self, index: int) -> bool:
+        """Whether an entry is among those that are shown."""
+        block = self._block_of(index)
+        return block >= _TOOLS_ROWS and self.indices[block - _TOOLS_ROWS] == index
+
     def action_unfold(self) -> None:
         """Show the selected message as JSON beneath its row, or hide that again."""
         self._toggle(self._unfolded)
@@ -114,9 +119,8 @@ class MessagesPane(LineView):
         heights = [1] * (stop - start)
         for entry_id in self._unfolded | self._with_original:
             index = self._sheet.index_of(entry_id)
-            if index is None or index not in self.indices or not start <= self._block_of(index) < stop:
-                continue
-            heights[self._block_of(index) - start] += len(self._details(index, width))
+            if index is not None and self.shows(index) and start <= self._block_of(index) < stop:
+                heights[self._block_of(index) - start] += len(self._details(index, width))
         return heights
 
     def tied_blocks(self, index: int) -> Collection[int]:
@@ -125,7 +129,7 @@ class MessagesPane(LineView):
         group = self._sheet.outline.group_at(self.indices[index - _TOOLS_ROWS])
         if group is None:
             return ()
-        return [self._block_of(place) for place in (group.call_index, *group.results) if place in self.indices]
+        return [self._block_of(place) for place in (group.call_index, *group.results) if self.shows(place)]
 
     def _block_of(self, index: int) -> int:
         """The block of an entry, or of the shown one before it."""
