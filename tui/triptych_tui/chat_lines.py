@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
 from triptych.messages import is_result, text_of, tool_calls
 from triptych_tui.glyphs import Glyphs
+from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.messages_rows import call_values, entry_mark, gutter, one_line
 from triptych_tui.sheet import Sheet, role_letter
@@ -40,12 +42,12 @@ class ChatLines:
             lines = self._speech(index, width)
         return [*lines, Row(aside=True)] if self._ends_with_blank(index) else lines
 
-    def streaming(self, text: str, width: int, *, summary: bool) -> list[Row]:
-        """What the model is saying right now, with a caret."""
+    def streaming(self, text: str, width: int, growing: GrowingText, *, summary: bool) -> list[Row]:
+        """What the model is saying right now, with a caret; `growing` remembers what has been wrapped of it."""
         ink = "l3" if summary else "text"
         letter = Span(self._glyphs.summary if summary else "A", "l3" if summary else "role_a", "b")
-        wrapped = _wrapped(text, width) or [""]
-        lines = [Row((Span(" " * INDENT), Span(piece, ink))) for piece in wrapped]
+        wrapped = _wrapped(text, width, growing) or [""]
+        lines = [_said_row(piece, ink) for piece in wrapped]
         caret = Span(self._glyphs.caret, "accent")
         lines[-1] = Row((*lines[-1].spans, caret))
         first = (Span(" " * 4), letter, Span("  "), *lines[0].spans[1:])
@@ -152,10 +154,16 @@ class ChatLines:
         return lines
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+@lru_cache(maxsize=1024)
+def _said_row(piece: str, ink: str) -> Row:
+    return Row((Span(" " * INDENT), Span(piece, ink)))
+
+
+def _wrapped(text: str, width: int, growing: GrowingText | None = None) -> list[str]:
     """The lines of a message at a pane width; what is too long to read here is said, not shown."""
     room = max(width - INDENT - 1, 2)
-    lines = wrap(clean(text[:SHOWN_CHARACTERS]), room)
+    harmless = clean(text[:SHOWN_CHARACTERS])
+    lines = wrap(harmless, room) if growing is None else growing.lines(harmless, room, SHOWN_LINES + 1)
     if len(lines) > SHOWN_LINES or len(text) > SHOWN_CHARACTERS:
         shown = "\n".join(lines[:SHOWN_LINES])
         left = len(text) - min(len(shown), len(text))

@@ -27,7 +27,7 @@ def style_of(span: Span, tokens: Tokens, ground: str = "") -> Style:
 
 def line_of(row: Row, tokens: Tokens) -> Line:
     """A row as the line view takes it."""
-    return Line([(span.text, style_of(span, tokens)) for span in row.spans], row.ground, row.aside)
+    return Line(tuple([(span.text, style_of(span, tokens)) for span in row.spans]), row.ground, row.aside)
 
 
 def strip_of(spans: Sequence[Span], tokens: Tokens, width: int, ground: str) -> Strip:

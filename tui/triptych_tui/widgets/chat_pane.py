@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import lru_cache
+
+from textual.strip import Strip
 
 from triptych.messages import text_of, tool_calls
 from triptych_tui.chat_lines import ChatLines
+from triptych_tui.growing_text import GrowingText
 from triptych_tui.paint import line_of
 from triptych_tui.sheet import Change, Sheet, is_spoken
 from triptych_tui.spans import Row
-from triptych_tui.themes import glyphs_of, tokens_of
+from triptych_tui.themes import Tokens, glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
+
+
+_said_line = lru_cache(maxsize=1024)(line_of)
 
 
 class ChatPane(LineView):
@@ -24,6 +31,7 @@ class ChatPane(LineView):
         self._spoken: list[int] = []
         self._seen = 0  # entries of the sheet that `_spoken` speaks of
         self._streaming: str | None = None
+        self._growing = GrowingText()
         self._is_summary = False
 
     def on_mount(self) -> None:
@@ -84,7 +92,8 @@ class ChatPane(LineView):
         if index < len(self._spoken):
             rows = lines.block(self._spoken[index], width)
         else:
-            rows = lines.streaming(self._streaming or "", width, summary=self._is_summary)
+            rows = lines.streaming(self._streaming or "", width, self._growing, summary=self._is_summary)
+            return [_said_line(row, tokens) for row in rows]
         return [line_of(row, tokens) for row in rows]
 
     def render_empty(self, width: int) -> Sequence[Line]:
@@ -92,7 +101,7 @@ class ChatPane(LineView):
 
     def block_key(self, index: int) -> Hashable:
         if index >= len(self._spoken):
-            return ("streaming", self._streaming)
+            return "streaming"  # one key, so that what was said before is not kept
         place = self._spoken[index]
         group = self._sheet.outline.group_at(place)
         is_last = group is not None and bool(group.results) and place == group.results[-1]
@@ -108,6 +117,16 @@ class ChatPane(LineView):
             message = entries[self._spoken[block]].message
             calls = len(tool_calls(message)) if message.get("tool_calls") else 0
             yield calls or min(len(text_of(message)) // room, 400) + 2
+
+    def _strip(self, line: Line, look: Look, tokens: Tokens) -> Strip:
+        if self._streaming is None:
+            return super()._strip(line, look, tokens)
+        # With every word that streams, all lines before it come again: they are drawn once.
+        key = (line, look, self._view.width, tokens)
+        strips = self._strips.get(key)
+        if strips is None:
+            strips = self._strips[key] = [super()._strip(line, look, tokens)]
+        return strips[0]
 
     def tied_blocks(self, index: int) -> Collection[int]:
         return ()
