@@ -115,10 +115,10 @@ def preferred_language(flag: str | None, environment: Mapping[str, str], config_
     if text := environment.get("TRIPTYCH_LANG", "").strip():
         return str(_checked("lang", text, "TRIPTYCH_LANG"))
     try:
-        text = _config_table(config_path).get("lang")
+        value = _config_table(config_path).get("lang")
     except SettingsError:
         return None
-    return str(_checked("lang", text, f"{config_path}: lang")) if isinstance(text, str) else None
+    return str(_checked("lang", value, f"{config_path}: lang")) if isinstance(value, str) else None
 
 
 def chosen_model(settings: Settings, environment: Mapping[str, str], *, pace: float = 0.0) -> ChatModel:

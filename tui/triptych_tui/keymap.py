@@ -49,7 +49,7 @@ def checked_keymap(settings: Settings) -> dict[str, str]:
 def renamed_keys(keymap: Mapping[str, str]) -> dict[str, str]:
     """For each key of a remapped binding the first key that it has now, both as they are shown."""
     return {
-        shown_key(each.binding.key): shown_key(keymap[each.binding.id].partition(",")[0])
+        shown_key(each.binding.key): shown_key(keymap[str(each.binding.id)].partition(",")[0])
         for each in known_bindings()
         if each.binding.id in keymap
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from textual.actions import parse
 from textual.binding import Binding
@@ -34,6 +34,10 @@ _GROUPS = {
     "zoom": N_("Panes"),
     "list": N_("In a list"),
     "messages": N_("In a list"),
+    "search": N_("In a list"),
+    "filter": N_("In a list"),
+    "original": N_("In a list"),
+    "copy": N_("In a list"),
     "prompt": N_("Prompt"),
 }
 _REST = N_("Session and screen")
@@ -50,7 +54,7 @@ class Command(NamedTuple):
     node: DOMNode
 
 
-def commands(screen: Screen[int]) -> list[Command]:
+def commands(screen: Screen[Any]) -> list[Command]:
     """Every binding of the application, the screen and what is on it, once, with all its keys."""
     found: dict[str, Command] = {}
     for node in (screen, *screen.query("*"), screen.app):

@@ -7,6 +7,7 @@ from functools import partial
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
+from textual.widgets import Input
 
 from triptych_tui.i18n import _
 from triptych_tui.keys_in_force import Command, commands
@@ -82,3 +83,6 @@ class Palette(CommandPalette):
 
     def __init__(self, workbench: Screen[int]) -> None:
         super().__init__([Commands], placeholder=_("Type what you want to do"))
+
+    def on_mount(self) -> None:
+        self.query_one(Input).cursor_blink = False
