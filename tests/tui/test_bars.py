@@ -190,3 +190,24 @@ async def test_what_is_typed_is_estimated_at_the_end_of_the_row(tmp_path: Path) 
         app.screen.query_one(PromptText).clear()
         await pilot.pause()
         assert "+~" not in screen_text(app)
+
+
+async def test_a_stage_that_waits_shows_what_it_would_do_in_the_bars(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4, characters=2000), ScriptedModel([says("Yes.")], window=4096))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "s", "i", *"hello", "enter")
+        await until(pilot, lambda: "❚❚ receive" in screen_text(app), "the first stage")
+        assert "[L2]" not in screen_text(app)
+        await pilot.press("f8")
+        await until(pilot, lambda: "❚❚ L2 clear" in screen_text(app), "layer 2")
+        assert "╰ waiting here · program · 4 tool results > keep 2" in screen_text(app)
+        assert "T -" in line(app, "context ")
+        assert "●╌╌[L2]" in line(app, "history ")
+        would_be = number_after("→ ", line(app, "context "))
+        await pilot.press("f8")
+        await until(pilot, lambda: "❚❚ decide" in screen_text(app), "the next stage")
+        assert "→" not in line(app, "context ")
+        assert number_after("total ", line(app, "2 Messages")) == would_be
+        await pilot.press("escape")
+        await until(pilot, lambda: "last turn  L2 clear 2" in screen_text(app), "the end of the turn")

@@ -20,7 +20,7 @@ from triptych_tui.i18n import set_language
 from triptych_tui.messages_rows import MARK_CELLS, mark_span
 from triptych_tui.stage_words import stage_name
 from triptych_tui.widgets.parameter_form import LABEL_CELLS, labels
-from triptych_tui.widgets.rules import pane_words
+from triptych_tui.widgets.tabs import pane_words
 from triptych_tui.wording import placeholders
 
 TRANSLATING = {"_": 1, "N_": 1, "ngettext": 2, "NN_": 2}

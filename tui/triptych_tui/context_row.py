@@ -38,7 +38,8 @@ def _numbers(load: Load, window: Window, glyphs: Glyphs, change: Change | None, 
     if change is not None and change.awaits_summary:
         spans.append(Span(f" + {glyphs.summary}", change.ink, "b"))
     if now.tools:
-        spans.append(Span(f" + {now.tools:,} " + _("tools") if named else f" +{now.tools:,}", "muted"))
+        tools = " + " + _("{tools} tools").format(tools=f"{now.tools:,}") if named else f" +{now.tools:,}"
+        spans.append(Span(tools, "muted"))
     if window.tokens:
         share = f"{now.whole / window.tokens:.0%}"
         over = now.whole > window.tokens

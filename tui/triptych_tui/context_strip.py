@@ -18,6 +18,8 @@ from triptych_tui.spans import Span, width_of
 FILLS = {"S": "fill_s", "Σ": "fill_sum", "U": "fill_u", "A": "fill_a", "T": "fill_t", "?": "fill_s"}
 _LABEL_OFFSET = 2
 """Cells of a run before the label that stands within it."""
+_LEAST_AROUND = 6
+"""Cells of what would go that a label must leave, its blanks with them."""
 
 
 class Window(NamedTuple):
@@ -47,8 +49,8 @@ def strip(load: Load, window: Window, glyphs: Glyphs, cells: int, change: Change
     if window.tokens and window.trigger_share:
         threshold = int(window.trigger_share * window.tokens)
         canvas.write(threshold * cells // (now.whole + gone + free), [Span(glyphs.tie + "L3", "l3")])
-    if change is not None:
-        _write_first(canvas, place, gone_size, _gone_labels(change, gone))
+    if change is not None and gone:
+        _write_gone(canvas, place, gone_size, change, gone)
     _write_free(canvas, place + gone_size, free_size, unnamed, free)
     return canvas.spans()
 
@@ -82,14 +84,12 @@ def _cells_of(tokens: Sequence[int], room: int) -> list[int]:
     return cells
 
 
-def _gone_labels(change: Change, gone: int) -> list[list[Span]]:
-    """`T -2,521`, or the number alone."""
-    amount = Span(f"-{gone:,}", change.ink, "b")
-    return [[Span(change.letter + " ", change.ink, "b"), amount], [amount]] if change.letter else [[amount]]
-
-
-def _write_first(canvas: _Canvas, place: int, size: int, labels: Sequence[Sequence[Span]]) -> bool:
-    return any(canvas.write_within(place, size, label) for label in labels)
+def _write_gone(canvas: _Canvas, place: int, size: int, change: Change, gone: int) -> None:
+    """`T -2,521` within what would go, or behind it where it would hide that."""
+    letter, amount = Span(f"{change.letter} " if change.letter else "", change.ink, "b"), f"-{gone:,}"
+    label = [letter, Span(amount, change.ink, "b")]
+    if size < width_of(label) + _LEAST_AROUND or not canvas.write_within(place, size, label):
+        canvas.write(place + size, [Span(" "), *label, Span(" ")])
 
 
 def _write_free(canvas: _Canvas, place: int, size: int, unnamed: Sequence[_Run], free: int) -> None:

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from triptych_tui.i18n import current_language, languages, set_language
 from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.pane_header import PaneHeader
-from triptych_tui.widgets.rules import pane_words
+from triptych_tui.widgets.tabs import pane_words
 
 
 @runtime_checkable

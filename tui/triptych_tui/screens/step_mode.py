@@ -17,10 +17,14 @@ Shown = Plan | SummaryPlan | None
 
 
 class StepMode:
-    """A gate that waits while it is `on`. `show` is told what a stage would do, and that it waits or goes on."""
+    """A gate that waits while it is `on`. `show` is told what a stage would do, and that it waits or goes on.
+
+    plan: what the stage that waits would do to the rows on screen; None where none waits, or it does nothing to them.
+    """
 
     def __init__(self, show: Callable[[Shown, bool], None]) -> None:
         self.on = False
+        self.plan: Shown = None
         self._show = show
         self._told: asyncio.Event | None = None
 
@@ -44,9 +48,10 @@ class StepMode:
         if not self.on:
             return
         self._told = asyncio.Event()
-        self._show(plan if stage in _SHOWN else None, True)
+        self.plan = plan if stage in _SHOWN else None
+        self._show(self.plan, True)
         try:
             await self._told.wait()
         finally:
-            self._told = None
+            self._told = self.plan = None
             self._show(None, False)

@@ -46,9 +46,9 @@ from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.notice import Notice
 from triptych_tui.widgets.pane_header import PaneHeader
 from triptych_tui.widgets.prompt import Prompt, PromptText
-from triptych_tui.widgets.rules import Tabs
 from triptych_tui.widgets.session_pane import SessionPane
 from triptych_tui.widgets.stage_bar import StageBar
+from triptych_tui.widgets.tabs import Tabs
 
 if TYPE_CHECKING:
     from triptych.layers.plan import Plan
@@ -522,7 +522,8 @@ class Workbench(Screen[int]):
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
         run = self._run
         self.query_one(StageBar).overlay(by_hand(self._session.policy, run) if run is not None else None)
-        self.query_one(Gauges).show(run.plan or run.planned if run is not None else None)
+        waiting = self._stepping.plan if self._stepping is not None else None
+        self.query_one(Gauges).show(run.plan or run.planned if run is not None else waiting)
 
     def _head(self, pane: str, facts: list[Span]) -> None:
         found = self._reading.facts(pane) if self._reading is not None else []

@@ -12,7 +12,7 @@ from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span, width_of
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.untrusted import fit
-from triptych_tui.widgets.rules import tab_place
+from triptych_tui.widgets.tabs import tab_place
 
 _LEAST_FACT = 4
 
