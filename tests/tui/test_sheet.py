@@ -43,8 +43,9 @@ def assert_as_if_opened_now(sheet: Sheet) -> None:
     assert sheet.entries == fresh.entries
     assert structure(sheet.outline, sheet.entries) == structure(fresh.outline, fresh.entries)
     rows = range(len(sheet.entries))
-    assert [sheet.tokens_of(row) for row in rows] == [fresh.tokens_of(row) for row in rows]
-    assert sheet.total == fresh.total
+    assert sheet.total == fresh.total == sum(sheet.tokens_of(row) for row in rows)
+    assert all(abs(sheet.tokens_of(row) - fresh.tokens_of(row)) <= 1 for row in rows)
+    assert [sheet.index_of(entry.id) for entry in sheet.entries] == list(rows)
 
 
 def summarize_all(session: Session, action: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from triptych_tui.untrusted import wrap
 
@@ -28,7 +29,7 @@ class GrowingText:
         start = len(self._settled)
         tail = wrap(text[start:], width)
         lines = [*self._lines, *tail]
-        for line, following in zip(tail[:-_UNSETTLED], tail[1:], strict=False):
+        for line, following in pairwise(tail[: 1 - _UNSETTLED]):
             found = _BREAK.match(text, start + len(line))
             if found is None or not text.startswith(line, start) or not text.startswith(following, found.end()):
                 break

@@ -10,7 +10,7 @@ from triptych.entries import Acknowledgement, Entry, Summary
 from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
 from triptych.messages import role_of
 from triptych.session import Session
-from triptych.tokens import Measured
+from triptych.tokens import Measured, apportion
 from triptych_tui.outline import Outline
 
 Change = Literal["appended", "replaced", "rebuilt"]
@@ -39,7 +39,9 @@ class Sheet:
         change = _change(before, self.entries, event.step.edits) if isinstance(event, StepCommitted) else "rebuilt"
         if change == "appended":
             self.outline.extend(self.entries)
-        elif change == "rebuilt":
+            self._count_appended(len(before))
+            return change
+        if change == "rebuilt":
             self.outline = Outline(self.entries)
         self._count_tokens()
         return change
@@ -78,6 +80,16 @@ class Sheet:
         self._tokens = counter.entry_tokens(self.entries)
         self.total = counter.tokens(self._weight)
         self._index = None
+
+    def _count_appended(self, known: int) -> None:
+        """Count what came behind the first `known` entries; the rows before keep their tokens."""
+        counter, before = self.session.counter, self.total
+        weights = {index: counter.weight(self.entries[index]) for index in range(known, len(self.entries))}
+        self._weight += sum(weights.values())
+        self.total = counter.tokens(self._weight)
+        self._tokens += apportion(weights, self.total - before).values()
+        if self._index is not None:
+            self._index.update((self.entries[index].id, index) for index in weights)
 
 
 def _change(before: Sequence[Entry], entries: Sequence[Entry], edits: Sequence[Edit]) -> Change:

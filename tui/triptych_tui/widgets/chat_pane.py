@@ -17,7 +17,6 @@ from triptych_tui.spans import Row
 from triptych_tui.themes import Tokens, glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
 
-
 _said_line = lru_cache(maxsize=1024)(line_of)
 
 
