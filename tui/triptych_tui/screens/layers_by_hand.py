@@ -126,6 +126,11 @@ class LayersByHand:
             (self._focus_before or self._screen.query_one("#prompt-text")).focus()
         self._screen.refresh_facts()
 
+    def speak(self) -> None:
+        """Say all of the panel anew in the language now in force."""
+        if self.run is not None:
+            self._show(self.run)
+
     def show_text(self, text: str) -> None:
         """Show the summary as far as it has come."""
         if self.run is not None and self.run.writing:
