@@ -85,6 +85,14 @@ def test_a_bad_config_is_one_sentence(line: CommandLine, text: str, named: str) 
     assert "config.toml" in said
 
 
+def test_looks_can_be_set_by_variables_and_are_checked(line: CommandLine) -> None:
+    line.environment |= {"TRIPTYCH_THEME": "high-contrast", "TRIPTYCH_ASCII": "1"}
+    settings = answer_of(line.run("config", "show", "--json"))["settings"]
+    assert settings["theme"] == {"value": "high-contrast", "source": "TRIPTYCH_THEME"}
+    assert settings["ascii"] == {"value": True, "source": "TRIPTYCH_ASCII"}
+    assert "--theme" in fault_of(line.run(line.file, "--theme", "purple"), 2)
+
+
 def test_the_workbench_refuses_a_bad_config_before_it_draws(line: CommandLine) -> None:
     write_config(line, '[keys]\nnope = "f7"')
     assert "nope" in fault_of(line.run(line.file), 2)

@@ -24,7 +24,25 @@ from triptych_tui.widgets.prompt import Prompt
 
 COLOURED = [name for name in THEMES if name != WITHOUT_COLOUR]
 SIZES = [(80, 24), (120, 40), (200, 50)]
-TOUR = (["escape", "2", "end"], ["3"], ["f2"], ["escape"], ["f4"], ["escape"], ["question_mark"], ["escape"])
+TOUR = (
+    ["escape", "2", "end", "up", "enter"],
+    ["v"],
+    ["3"],
+    ["f2"],
+    ["escape"],
+    ["f4"],
+    ["escape"],
+    ["slash", "q", "u"],
+    ["enter"],
+    ["escape", "f", "r"],
+    ["escape"],
+    ["question_mark"],
+    ["escape", "s"],
+    ["s", "colon"],
+    ["escape", *["u"] * 9],
+    ["i", "x", "y"],
+)
+"""Keys that lead through everything there is to see."""
 
 
 def segments(app: TriptychApp) -> Iterator[Segment]:
@@ -57,7 +75,7 @@ async def test_all_text_that_is_drawn_can_be_read(tmp_path: Path, theme: str) ->
     weak: dict[tuple[str, str], str] = {}
     async with app.run_test(size=(120, 40)) as pilot:
         await marked(pilot, session)
-        for keys in (*TOUR, ["u"], ["escape", "colon"], ["escape"], ["x", "y"]):
+        for keys in TOUR:
             await pilot.press(*keys)
             await pilot.pause()
             for segment in segments(app):
@@ -73,6 +91,8 @@ async def test_t_changes_every_colour_in_place(tmp_path: Path) -> None:
         await marked(pilot, session)
         await pilot.press("t", "escape", "2", "home", "down", "down")
         assert app.workbench.query_one(Prompt).text == "t", "in the prompt it is a letter"
+        app.workbench.query_one(Prompt).put("")
+        await until(pilot, lambda: "+~" not in screen_text(app), "an empty prompt")
         before = screen_text(app)
         for theme in (*COLOURED[1:], COLOURED[0]):
             while app.theme != theme:
@@ -80,6 +100,10 @@ async def test_t_changes_every_colour_in_place(tmp_path: Path) -> None:
             known = {str(value) for name in TOKENS[theme].__slots__ if (value := getattr(TOKENS[theme], name))}
             await until(pilot, lambda known=known: _used(app) <= known, f"only colours of {theme}")  # type: ignore[misc]
             assert screen_text(app) == before, "nothing moves"
+            await pilot.press("i", "a")
+            await until(pilot, lambda known=known: _used(app) <= known, f"the prompt in {theme}")  # type: ignore[misc]
+            await pilot.press("backspace", "escape", "2")
+            await until(pilot, lambda: screen_text(app) == before, "all as before")
 
 
 def _used(app: TriptychApp) -> set[str]:
@@ -89,9 +113,11 @@ def _used(app: TriptychApp) -> set[str]:
 async def test_a_theme_chosen_over_the_help_page_is_in_force_below_it_too(tmp_path: Path) -> None:
     app = app_on(opened(tmp_path / "s.json", tool_talk(2)))
     async with app.run_test(size=(100, 30)) as pilot:
-        await pilot.press("escape", "question_mark", "t", "escape")
-        await until(pilot, lambda: app.screen is app.workbench, "the workbench is back")
+        await pilot.press("escape", "question_mark", "t")
         known = {getattr(TOKENS["light"], name) for name in TOKENS["light"].__slots__}
+        await until(pilot, lambda: app.screen is not app.workbench and _used(app) <= known, "help in the new theme")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.workbench, "the workbench is back")
         await until(pilot, lambda: _used(app) <= known, "all of it in the new theme")
 
 
@@ -114,6 +140,17 @@ async def test_without_colour_every_state_is_told_apart(tmp_path: Path) -> None:
         assert sum("▌" in strip.text for strip in strips) > 1, "in the other panes it has its edge"
         letters = [part for strip in strips for part in strip if part.text.strip() == "∅ CLEARED"]
         assert all(part.style is not None and part.style.bold for part in letters)
+
+
+async def test_without_colour_nothing_at_all_has_a_colour(tmp_path: Path) -> None:
+    session = with_look(opened(tmp_path / "s.json", tool_talk(6)), theme=WITHOUT_COLOUR)
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await marked(pilot, session)
+        for keys in TOUR:
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert _used(app) == set(), keys
 
 
 def sgr_codes(raw: bytes) -> set[int]:
