@@ -119,6 +119,7 @@ class LayersByHand:
         had_focus = self._screen.focused is not None and self._screen.focused.id in self.stops
         self.run = None
         self._screen.remove_class("-panel")
+        self._screen.zoom("")
         self._panel.show_run(None)
         self._summary.show_run(None)
         self._screen.query_one(MessagesPane).show_preview(None)
