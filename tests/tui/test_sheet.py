@@ -45,6 +45,8 @@ def assert_as_if_opened_now(sheet: Sheet) -> None:
     rows = range(len(sheet.entries))
     assert sheet.total == fresh.total == sum(sheet.tokens_of(row) for row in rows)
     assert all(abs(sheet.tokens_of(row) - fresh.tokens_of(row)) <= 1 for row in rows)
+    assert sum(sheet.parts().values()) == sheet.total
+    assert set(sheet.parts()) == set(fresh.parts())
     assert [sheet.index_of(entry.id) for entry in sheet.entries] == list(rows)
 
 
@@ -62,6 +64,7 @@ def ask(session: Session, action: int) -> None:
 
 def test_each_step_is_followed_for_what_it_is() -> None:
     session, sheet, events = followed()
+    assert_as_if_opened_now(sheet)
     ask(session, session.begin_action())
     assert sheet.follow(events[-1]) == "appended"
     assert_as_if_opened_now(sheet)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from triptych.edits import Edit, EditConflict, apply
-from triptych.entries import Acknowledgement, Entry
+from triptych.entries import Entry
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.tokens import apportion
-from triptych_tui.sheet import Sheet, role_letter
+from triptych_tui.sheet import Sheet, part_of, role_letter
 
 SHOWN_LETTERS = ("S", "Σ", "U", "A", "T", "?")
 """The roles in the order in which a strip shows them; an acknowledgement counts with its summary."""
@@ -54,7 +55,7 @@ class Change(NamedTuple):
 
 def load_of(sheet: Sheet) -> Load:
     """The list on screen. Under a measured size the parts are the estimates scaled to it."""
-    estimated = _estimated(sheet, sheet.entries, map(sheet.tokens_of, range(len(sheet.entries))))
+    estimated = _estimated(sheet, sheet.parts())
     size = sheet.size()
     if size.kind == "estimated":
         return estimated
@@ -72,14 +73,19 @@ def change_of(plan: Plan | SummaryPlan, sheet: Sheet, ink: str) -> Change | None
         after = apply(entries, edits)
     except EditConflict:
         return None
-    before, then = (_estimated(sheet, each, counter.entry_tokens(each)) for each in (entries, after))
+    before, then = (_estimated(sheet, _parts(each, counter.entry_tokens(each))) for each in (entries, after))
     letters = {role_letter(entry) for edit in edits for entry in (*edit.removed, *edit.inserted)}
     letter = letters.pop() if len(letters) == 1 else ""
     return Change(before, then, letter, ink, awaits_summary=isinstance(plan, SummaryPlan))
 
 
-def _estimated(sheet: Sheet, entries: Iterable[Entry], tokens: Iterable[int]) -> Load:
-    parts = dict.fromkeys(SHOWN_LETTERS, 0)
+def _parts(entries: Iterable[Entry], tokens: Iterable[int]) -> Mapping[str, int]:
+    parts: Counter[str] = Counter()
     for entry, count in zip(entries, tokens, strict=True):
-        parts["Σ" if entry.marks and entry.has_mark(Acknowledgement) else role_letter(entry)] += count
-    return Load({letter: count for letter, count in parts.items() if count}, sheet.schemas_tokens, "estimated")
+        parts[part_of(entry)] += count
+    return parts
+
+
+def _estimated(sheet: Sheet, parts: Mapping[str, int]) -> Load:
+    shown = {letter: parts[letter] for letter in SHOWN_LETTERS if parts.get(letter)}
+    return Load(shown, sheet.schemas_tokens, "estimated")

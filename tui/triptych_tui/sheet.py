@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from triptych.edits import Edit, inverse_of
@@ -25,6 +26,7 @@ class Sheet:
         self.schemas_tokens = session.counter.tokens(schemas_weight)
         self._schemas_weight = schemas_weight
         self._index: dict[int, int] | None = None
+        self._parts: Counter[str] | None = None
         self.entries = session.viewed
         self.outline = Outline(self.entries)
         self._count_tokens()
@@ -65,6 +67,13 @@ class Sheet:
         """Where an entry stands, None when it is not in the list."""
         return self._positions().get(entry_id)
 
+    def parts(self) -> Mapping[str, int]:
+        """The tokens of the rows by role letter; an acknowledgement counts with its summary."""
+        if self._parts is None:
+            self._parts = Counter()
+            self._add_parts(0)
+        return self._parts
+
     def size(self) -> Measured:
         """The size of the next request, schemas included, measured where a measure is known."""
         return self.session.size(self._weight + self._schemas_weight)
@@ -80,6 +89,12 @@ class Sheet:
         self._tokens = counter.entry_tokens(self.entries)
         self.total = counter.tokens(self._weight)
         self._index = None
+        self._parts = None
+
+    def _add_parts(self, first: int) -> None:
+        if self._parts is not None:
+            for index in range(first, len(self.entries)):
+                self._parts[part_of(self.entries[index])] += self._tokens[index]
 
     def _count_appended(self, known: int) -> None:
         """Count what came behind the first `known` entries; the rows before keep their tokens."""
@@ -90,6 +105,7 @@ class Sheet:
         self._tokens += apportion(weights, self.total - before).values()
         if self._index is not None:
             self._index.update((self.entries[index].id, index) for index in weights)
+        self._add_parts(known)
 
 
 def _change(before: Sequence[Entry], entries: Sequence[Entry], edits: Sequence[Edit]) -> Change:
@@ -121,6 +137,11 @@ def role_letter(entry: Entry) -> str:
     if entry.marks and entry.has_mark(Summary):
         return "Σ"
     return _LETTERS.get(role_of(entry.message), "?")
+
+
+def part_of(entry: Entry) -> str:
+    """The role letter that an entry's tokens are counted under."""
+    return "Σ" if entry.marks and entry.has_mark(Acknowledgement) else role_letter(entry)
 
 
 ROLE_INKS = {"S": "role_s", "U": "accent", "A": "role_a", "T": "role_t", "Σ": "l3", "?": "error"}
