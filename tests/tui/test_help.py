@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
-from tests.support_workbench import workbench
 from triptych.reasons import TriptychError
 from triptych.settings import Settings
 from triptych_tui.app import TriptychApp
@@ -124,12 +124,20 @@ def test_keys_may_be_swapped() -> None:
     assert checked_keymap(Settings(keys={"undo": "i", "prompt": "u, +"})) == {"undo": "i", "prompt": "u,plus"}
 
 
-def test_help_and_palette_are_not_loaded_at_a_start(tmp_path: Path) -> None:
-    with workbench(tmp_path, env={"PYTHONVERBOSE": ""}) as terminal:
-        terminal.wait_for("1 Chat")
+def test_help_and_palette_are_not_loaded_at_a_start() -> None:
     late = {"triptych_tui.screens.help", "triptych_tui.screens.palette", "triptych_tui.keymap"}
     code = f"import sys, triptych_tui.app; print(sorted({late!r} & set(sys.modules)))"
-    import subprocess
-
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_ctrl_c_says_how_to_quit_and_ctrl_q_quits_from_everywhere(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(2)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "ctrl+c")
+        await until(pilot, lambda: "ctrl+q leaves" in screen_text(app), "how to quit")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Help), "help")
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: not app.is_running, "the end")
+    assert app.return_value == 0
