@@ -30,4 +30,5 @@ def json_spans(line: str, limit: int = 1000) -> list[Span]:
 def _string_spans(text: str, colon: str | None) -> list[Span]:
     if colon is None:
         return [Span(clean(text, newlines=False), "json_str")]
-    return [Span(clean(text.removesuffix(colon), newlines=False), "json_key"), Span(clean(colon, newlines=False), "faint")]
+    key, colon = (clean(part, newlines=False) for part in (text.removesuffix(colon), colon))
+    return [Span(key, "json_key"), Span(colon, "faint")]

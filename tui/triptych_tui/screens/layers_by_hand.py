@@ -135,7 +135,8 @@ class LayersByHand:
     def show_text(self, text: str) -> None:
         """Show the summary as far as it has come."""
         if self.run is not None and self.run.writing:
-            self._show(replace(self.run, summary=text))
+            self.run = replace(self.run, summary=text)
+            self._panel.show_progress(self.run)
 
     def _go_on_soon(self) -> None:
         self._screen.run_worker(self.go_on(), group="panel")

@@ -209,7 +209,8 @@ class Workbench(Screen[int]):
 
     def _follow_sheet(self, event: Event) -> None:
         """Show the list as it is now; where it is made anew, the selection stays on its entry."""
-        entries, panes = self._sheet.entries, (self.query_one(ChatPane), self.query_one(MessagesPane))
+        entries = self._sheet.entries
+        panes: tuple[ChatPane | MessagesPane, ...] = (self.query_one(ChatPane), self.query_one(MessagesPane))
         places = [None if pane.goes_along else pane.selected for pane in panes]
         change = self._sheet.follow(event)
         if change is None:
@@ -516,7 +517,8 @@ class Workbench(Screen[int]):
         self.query_one("#keys", Bar).show(keys)
         chat = self.query_one(ChatPane)
         self._head("chat", chat_facts(following=chat.following, empty=not chat.block_count))
-        self._head("messages", messages_facts(self._sheet, previewing=self._run is not None))
+        is_busy = self._run is not None or self._found("messages") != []
+        self._head("messages", messages_facts(self._sheet, previewing=is_busy))
         self._head("file", file_facts(self._opened))
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
@@ -526,8 +528,13 @@ class Workbench(Screen[int]):
         self.query_one(Gauges).show(run.plan or run.planned if run is not None else waiting)
 
     def _head(self, pane: str, facts: list[Span]) -> None:
-        found = self._reading.facts(pane) if self._reading is not None else []
-        self.query_one(f"#{pane}-header", PaneHeader).set_facts([*found, *facts])
+        found = self._found(pane)
+        gap = [Span("   ")] if found and facts and not facts[0].text.startswith(" ") else []
+        self.query_one(f"#{pane}-header", PaneHeader).set_facts([*found, *gap, *facts])
+
+    def _found(self, pane: str) -> list[Span]:
+        """What search and filter say of a pane."""
+        return self._reading.facts(pane) if self._reading is not None else []
 
     def on_resize(self) -> None:
         self.refresh_facts()
