@@ -22,7 +22,7 @@ MOST_ROWS = 400
 LONGEST_STRING = 4000
 """Characters of one JSON string that are shown."""
 LONGEST_KEY = 200
-FIRST_LINES = 12
+FIRST_LINES = 8
 """Lines of an original that are shown as long as its row is not unfolded."""
 FIRST_GHOSTS = 5
 _LONGEST_TEXT = 60_000
@@ -58,7 +58,7 @@ def original_rows(sheet: Sheet, index: int, width: int, glyphs: Glyphs, *, whole
         rows += _ghost_rows(sheet, behind, width, glyphs, most=MOST_ROWS if whole else FIRST_GHOSTS)
     else:
         unseen = _("the model does not see it")
-        rows = [_heading(_("original"), f"{before} · {unseen}", ink, width, glyphs)]
+        rows = [_heading(_("original"), plain(f"{before} · {unseen}"), ink, width, glyphs)]
         rows += _text_rows(_said(behind[0].message), most, ink, width, glyphs, whole=whole)
     rows.append(_heading(_("now"), now, ink, width, glyphs))
     rows += _text_rows(_said(entry.message), most, ink, width, glyphs, whole=whole)

@@ -76,15 +76,24 @@ def texts_of(message: Message) -> Iterator[str]:
 
 
 def places(sought: str) -> Callable[[str], list[tuple[int, int]]]:
-    """Where a line of text holds what is sought, as starts and ends. `matcher` has accepted it."""
+    """Where a line of text holds what is sought, as starts and ends. `matcher` has accepted it.
+
+    An expression that takes long on a line, cut as lines are, is given up for all that follow.
+    """
     is_expression = sought.startswith(EXPRESSION_PREFIX)
     pattern = re.compile(sought.removeprefix(EXPRESSION_PREFIX) if is_expression else re.escape(sought), re.IGNORECASE)
 
+    given_up = False
+
     def found(line: str) -> list[tuple[int, int]]:
+        nonlocal given_up
+        if given_up:
+            return []
         try:
             with _deadline(EXPRESSION_SECONDS if is_expression else None):
                 return [match.span() for match in pattern.finditer(line) if match.group()]
         except TimeoutError:
+            given_up = True
             return []
 
     return found

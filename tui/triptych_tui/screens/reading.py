@@ -15,6 +15,7 @@ from triptych.messages import Message
 from triptych.reasons import Reason
 from triptych.storage.atomic import replace_file
 from triptych.storage.places import copied_entry_path
+from triptych_tui.plain import plain
 from triptych_tui.row_filter import FilterError, parse_filter
 from triptych_tui.screens.searching import Searching
 from triptych_tui.sheet import Sheet
@@ -74,7 +75,7 @@ class Reading:
         if pane_id == self._messages.id and self._messages.filter is not None:
             text = fit(clean(self._messages.filter.text, newlines=False), FILTER_CELLS)
             share = f"{len(self._messages.indices):,}/{len(self._sheet.entries):,}"
-            spans.append(Span(f"{'  ' if spans else ''}{share}  f {text}", "accent"))
+            spans.append(Span(f"{plain(' · ') if spans else ''}f {share} {text}", "accent"))
         return spans
 
     def show_original(self) -> None:

@@ -83,8 +83,8 @@ class Searching:
         if not self._found.sought or pane_id != self._pane.id or self._field.is_open:
             return []
         sought = fit(clean(self._found.sought, newlines=False), SOUGHT_CELLS)
-        where = "  " + _("gone, v shows it") if self._at is not None and self._at.gone else ""
-        return [Span(f"/{sought}  {self._count()}{where}", "accent")]
+        where = " " + _("gone, v shows it") if self._at is not None and self._at.gone else ""
+        return [Span(f"/{sought} {self._count()}{where}", "accent")]
 
     def panes(self) -> list[Pane]:
         query = self._screen.query_one
