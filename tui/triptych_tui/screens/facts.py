@@ -135,7 +135,8 @@ def key_spans(
             keys += [("tab", _("panes"), ""), ("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]
         else:
             keys += _reading_keys(place)
-    keys += [("F9", _("language"), ""), ("F1", _("help"), ""), ("ctrl+q", _("quit"), "")]
+    help_key = "?" if place in ("chat", "messages", "file") else "F1"  # some terminals keep F1 for themselves
+    keys += [("F9", _("language"), ""), (help_key, _("help"), ""), ("ctrl+q", _("quit"), "")]
     keys = [(renamed.get(key, key), does, layer) for key, does, layer in keys]
     spans = _key_line(keys)
     while width_of(spans) > width and len(keys) > 2:
