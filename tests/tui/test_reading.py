@@ -426,7 +426,14 @@ async def test_a_filter_shows_some_rows_with_their_real_numbers_and_esc_shows_al
         await pilot.press("g", "j", "enter")
         await until(pilot, lambda: '"tool_call_id": "call_0"' in "\n".join(rows_of(app)), "entry 3 unfolds")
         assert app.screen.query_one(SessionPane).selected == 3
-        await pilot.press("enter", "escape")
+        await pilot.press("enter")
+        await seek(pilot, app, "cleared", "no hits")
+        await pilot.press("escape")
+        await seek(pilot, app, "工具", "1/2")
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.screen.query_one(FindField).is_open, "kept")
+        assert "━ f 2/17 角色：工具 mark:cleared" in screen_text(app), "the filter comes first"
+        await pilot.press("escape")
         await until(pilot, lambda: sorted(rows_of(app)) != everything and "2/17" not in screen_text(app), "all rows")
         assert len([row for row in rows_of(app) if row[1:5].strip().isdigit()]) > 8
 

@@ -71,12 +71,13 @@ class Reading:
 
     def facts(self, pane_id: str) -> list[Span]:
         """What the header of a pane says of search and filter."""
-        spans = self.search.facts(pane_id)
+        facts = [self.search.fact(pane_id)]
         if pane_id == self._messages.id and self._messages.filter is not None:
             text = fit(clean(self._messages.filter.text, newlines=False), FILTER_CELLS)
             share = f"{len(self._messages.indices):,}/{len(self._sheet.entries):,}"
-            spans.append(Span(f"{plain(' · ') if spans else ''}f {share} {text}", "accent"))
-        return spans
+            facts.insert(0, f"f {share} {text}")
+        text = plain(" · ").join(filter(None, facts))
+        return [Span(text, "accent")] if text else []
 
     def show_original(self) -> None:
         """Show what stood where the selected entry stands, or hide it again."""

@@ -78,13 +78,13 @@ class Searching:
         self._at = None
         self._keep(_Found())
 
-    def facts(self, pane_id: str) -> list[Span]:
+    def fact(self, pane_id: str) -> str:
         """What the header of a pane says of the search."""
         if not self._found.sought or pane_id != self._pane.id or self._field.is_open:
-            return []
+            return ""
         sought = fit(clean(self._found.sought, newlines=False), SOUGHT_CELLS)
         where = " " + _("gone, v shows it") if self._at is not None and self._at.gone else ""
-        return [Span(f"/{sought} {self._count()}{where}", "accent")]
+        return f"/{sought} {self._count()}{where}"
 
     def panes(self) -> list[Pane]:
         query = self._screen.query_one
