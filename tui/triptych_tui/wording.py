@@ -273,7 +273,7 @@ _SETTINGS: Mapping[str, str | _Counted] = {
     "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
     "settings.not_text": N_("{source} is {value}, but must be text in quotation marks."),
     "settings.not_one_of": N_("{source} is “{value}”, but must be one of {known}."),
-    "settings.not_a_table": N_("{source} is {value}, but must be a table: [keys], then lines such as undo = \"u\"."),
+    "settings.not_a_table": N_('{source} is {value}, but must be a table: [keys], then lines such as undo = "u".'),
     "settings.unknown_binding": N_("{path} gives a key to “{id}”, which is not known; `?` in the workbench lists all."),
     "settings.unknown_named_key": N_("{path} gives “{id}” the key “{key}”, which is none; write it like ctrl+e."),
     "settings.key_is_typed": N_("{path} gives “{id}” the key “{key}”, which is for typing; give it one like ctrl+e."),

@@ -247,9 +247,7 @@ class Workbench(Screen[int]):
         from triptych.agent import run_turn  # not needed for the first picture
 
         try:
-            await run_turn(
-                self._session, text, model=self._opened.model, tools=self._opened.tools, gate=self._gate
-            )
+            await run_turn(self._session, text, model=self._opened.model, tools=self._opened.tools, gate=self._gate)
         except ModelError:
             # The session said why; a question that was taken back returns to the prompt.
             taken_back = self._session.timeline.head == self._turn_from
