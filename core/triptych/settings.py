@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -210,7 +211,7 @@ def _from_config(path: Path) -> _Found:
         # A path is written as a string; `true` is an int to Python, but no number to a reader.
         if type(value) is not (str if kind is Path else kind):
             raise SettingsError(_WRONG_KIND[kind], source=place, value=str(value))
-        set_to: Any = path.parent / Path(str(value)).expanduser() if kind is Path else value
+        set_to: Any = path.parent / _at_home(Path(str(value))) if kind is Path else value
         yield key, (_checked(key, set_to, place), str(path))
 
 
@@ -218,7 +219,10 @@ def _keys(table: Any, path: Path) -> Mapping[str, str]:
     """The table of keys; which ids and keys there are, the interface knows."""
     if not isinstance(table, dict):
         raise SettingsError("settings.not_a_table", source=f"{path}: keys", value=str(table))
-    flat = dict(_flat(table))
+    try:
+        flat = dict(_flat(table))
+    except RecursionError as error:
+        raise SettingsError("settings.not_toml", path=str(path), detail=str(error)) from None
     for name, keys in flat.items():
         if not isinstance(keys, str) or not keys.strip():
             raise SettingsError("settings.not_text", source=f"{path}: keys.{name}", value=str(keys))
@@ -236,13 +240,21 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _config_table(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(_text_of(path))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise SettingsError("settings.unreadable", path=str(path), detail=error.strerror or str(error)) from None
-    except ValueError as error:  # not TOML, or not UTF-8
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
         raise SettingsError("settings.not_toml", path=str(path), detail=str(error)) from None
+
+
+def _text_of(path: Path) -> str:
+    """A file's text. A pipe or a device is not read, since that may never end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError("not a regular file")
+    return path.read_text("utf-8")
 
 
 def _checked(name: str, value: Any, source: str) -> Any:
@@ -254,4 +266,12 @@ def _checked(name: str, value: Any, source: str) -> Any:
     choices = _CHOICES.get(name)
     if choices is not None and value not in choices:
         raise SettingsError("settings.not_one_of", source=source, value=value, known=", ".join(choices))
-    return value.expanduser() if isinstance(value, Path) else value
+    return _at_home(value) if isinstance(value, Path) else value
+
+
+def _at_home(path: Path) -> Path:
+    """The path with a leading `~` or `~name` put in full; unchanged where nobody has that name."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
