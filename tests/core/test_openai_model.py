@@ -316,6 +316,11 @@ async def test_cancelling_closes_the_connection(after: int) -> None:
         ),
         (error(429, ""), "model.rate_limited", {"retry_after": None, "detail": ""}),
         (
+            error(429, "", headers={"Retry-After": "9" * 30}),
+            "model.rate_limited",
+            {"retry_after": None, "detail": ""},
+        ),
+        (
             error(429, "", headers={"Retry-After": "soon"}),
             "model.rate_limited",
             {"retry_after": None, "detail": ""},

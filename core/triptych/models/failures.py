@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,6 +11,9 @@ from triptych.models.base import ModelError
 
 DETAIL_LIMIT = 300
 """The most characters of a server's own message that a reason carries."""
+
+LONGEST_WAIT = 86_400.0
+"""Seconds of the longest wait that is worth telling."""
 
 # No two servers word it alike; the codes of OpenAI and llama.cpp match the first alternative too.
 _CONTEXT_LENGTH = re.compile(
@@ -81,7 +83,7 @@ def detail(text: str, secret: str | None) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as the server asks for them, never negative; None where it does not say."""
+    """Seconds to wait as the server asks for them, never negative; None where it does not say, or asks for days."""
     value = headers.get("retry-after", "")
     try:
         seconds = float(value)
@@ -90,4 +92,4 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
         except (ValueError, TypeError, OverflowError):
             return None
-    return max(seconds, 0.0) if math.isfinite(seconds) else None
+    return max(seconds, 0.0) if seconds <= LONGEST_WAIT else None
