@@ -11,13 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from triptych.reasons import Reason
+from triptych.storage.session_file import SessionFileError
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.workbench import Workbench
 from triptych_tui.themes import ThemedApp
 from triptych_tui.untrusted import clean
 
-_SIGNALS = (signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
 
 
 class TriptychApp(ThemedApp, inherit_bindings=False):
@@ -103,7 +104,14 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
 
 
 def run_workbench(opened: OpenedSession, keymap: Mapping[str, str]) -> int:
-    """Run the workbench with the user's keys until the user leaves it; returns the exit code."""
+    """Run the workbench with the user's keys until the user leaves it; returns the exit code.
+
+    Raises SessionFileError when all went well but for saving.
+    """
     app = TriptychApp(opened, keymap)
     result = app.run(mouse=True)
-    return result if result is not None else app.return_code or 0
+    code = result if result is not None else app.return_code or 0
+    problem = opened.session.save_problem
+    if code == 0 and problem is not None and not opened.session.is_saved:
+        raise SessionFileError(problem.id, **problem.values)
+    return code

@@ -227,7 +227,8 @@ def _flushed(exit_code: int) -> int:
 
 
 def _system_fault(error: OSError) -> str:
-    place = error.filename or _("standard output")
+    # What cannot be missing is standard output: then it is the present folder, which relative names need.
+    place = error.filename or (os.curdir if isinstance(error, FileNotFoundError) else _("standard output"))
     return _("{place}: {error}").format(place=place, error=error.strerror or type(error).__name__)
 
 

@@ -236,7 +236,7 @@ class Workbench(Screen[int]):
             return
         self.close_panel()
         self.hush()
-        self.query_one(Prompt).put("")
+        self.query_one(Prompt).take(message.text)
         self.query_one(ChatPane).follow_end()
         self.query_one(MessagesPane).follow_end()
         self._turn_from = self._session.timeline.head
@@ -249,10 +249,10 @@ class Workbench(Screen[int]):
         try:
             await run_turn(self._session, text, model=self._opened.model, tools=self._opened.tools, gate=self._gate)
         except ModelError:
-            # The session said why; a question that was taken back returns to the prompt.
-            taken_back = self._session.timeline.head == self._turn_from
-            if self.is_attached and taken_back and not self.query_one(Prompt).text:
-                self.query_one(Prompt).put(text)
+            # The session said why; a question that was taken back returns to the prompt, before what was typed since.
+            if self.is_attached and self._session.timeline.head == self._turn_from:
+                prompt = self.query_one(Prompt)
+                prompt.put(f"{text}\n{prompt.text}" if prompt.text else text)
         finally:
             self._turn = None
             if self.is_attached:

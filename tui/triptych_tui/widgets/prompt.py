@@ -95,6 +95,10 @@ class Prompt(Horizontal):
         self.field.load_text(text)
         self.field.move_cursor(self.field.document.end)
 
+    def take(self, sent: str) -> None:
+        """Take away the text that was sent; what was typed behind it since stays."""
+        self.put(self.text.removeprefix(sent))
+
     def render_line(self, y: int) -> Strip:
         """The sign before the text, lit while the prompt has the focus, and the estimate behind it."""
         spans: list[Span] = []

@@ -1,0 +1,108 @@
+"""What is typed, sent or signalled at a bad moment is neither lost nor silent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support_command_line import CommandLine, fault_of
+from tests.support_openai_server import DROP, OpenAIServer, Received, Reply, answer, stalled
+from tests.support_pilot import app_on, opened, screen_text, until
+from tests.support_scripted_model import ScriptedModel, says
+from tests.support_terminal import Terminal
+from tests.support_workbench import workbench
+from triptych.models.openai import OpenAIModel
+from triptych_tui.widgets.prompt import PromptText
+
+
+async def test_what_is_typed_right_behind_enter_stays_in_the_prompt(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", [], ScriptedModel([says("Yes.")]))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        prompt = app.screen.query_one(PromptText)
+        prompt.text = "one"
+        prompt.action_send()
+        prompt.text = "one and the next"  # keys that come before the sending is heard of
+        await until(pilot, lambda: "Yes." in screen_text(app), "the answer")
+        assert prompt.text == " and the next"
+    assert session.session.entries[1].message["content"] == "one"
+
+
+async def test_a_question_that_fails_returns_before_what_was_typed_meanwhile(tmp_path: Path) -> None:
+    hold = asyncio.Event()
+    async with OpenAIServer([Reply([hold, DROP])]) as server:
+        session = opened(tmp_path / "s.json", [], OpenAIModel(name="m", base_url=server.base_url))
+        app = app_on(session)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press(*"lost", "enter")
+            await server.request()
+            await pilot.press(*"next")
+            hold.set()
+            await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the sentence")
+            await until(pilot, lambda: app.screen.query_one(PromptText).text == "lost\nnext", "both texts")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+async def test_a_signal_gives_the_terminal_back_and_tells_the_shell(tmp_path: Path, number: signal.Signals) -> None:
+    def begin(_: Received) -> Reply:
+        return stalled(answer("It begins well and"), 4)
+
+    async with OpenAIServer(begin) as server:
+        arguments = ("--new", tmp_path / "s.json", "--model", "m", "--base-url", server.base_url)
+        with workbench(tmp_path, *arguments) as terminal:
+            code = await asyncio.to_thread(_signalled, terminal, number)
+    assert code == 128 + number
+    assert b"\x1b[?1049l" in terminal.raw[-200:]
+    assert "It begins" in (tmp_path / "s.json").read_text("utf-8")
+
+
+def _signalled(terminal: Terminal, number: signal.Signals) -> int:
+    terminal.wait_for("ready")
+    terminal.send("hello\r")
+    terminal.wait_for("It begins")
+    terminal.signal(number)
+    return terminal.wait()
+
+
+def test_ctrl_c_while_the_program_loads_is_no_traceback() -> None:
+    script = """
+import os, signal, sys
+class AtTheCommandLine:
+    def find_spec(self, name, path, target=None):
+        if name == "triptych_tui.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, AtTheCommandLine())
+from triptych_tui.start import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_leaving_a_session_that_could_not_be_saved_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    with workbench(tmp_path, "--new", file) as terminal:
+        terminal.wait_for("ready")
+        file.write_text('[{"role": "system", "content": "theirs"}]', "utf-8")
+        terminal.send("hello\r")
+        terminal.wait_for("changed by another program")
+        terminal.send("\x11")
+        assert terminal.wait() == 3
+        assert "changed by another program" in terminal.screen_text()
+    assert "theirs" in file.read_text("utf-8")
+
+
+def test_a_folder_that_is_gone_is_not_blamed_on_standard_output(tmp_path: Path) -> None:
+    line = CommandLine(tmp_path)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = "import os, sys; os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
+    argv = [sys.executable, "-c", script, str(gone), *line.argv("check", "session.json")]
+    done = subprocess.run(argv, capture_output=True, check=False, env={**line.environment, "PATH": os.defpath})
+    assert "standard output" not in fault_of(done, 3)
