@@ -100,7 +100,7 @@ def test_a_stage_that_waits_says_so() -> None:
     moment = in_turn(LESSON, StageEntered("decide", DUE, "program"), waiting=True)
     assert pill(moment).text == " ❚❚ decide "
     assert "╰ waiting here · program · 4 user turns" in rows(moment)[1]
-    assert "❚❚ decide" in text(compact_row(moment, 80, UNICODE))
+    assert "❚❚ decide  L3 ○ ○ L1 ○ ○ ○  4 user turns" in text(compact_row(moment, 80, UNICODE))
 
 
 def test_a_fault_is_red_and_has_a_sign() -> None:

@@ -43,11 +43,11 @@ class Moment(NamedTuple):
     waiting: bool = False
 
     def said(self, *, short: bool) -> list[Span]:
-        """What stands beside or under the stages."""
-        if not self.waiting or self.present is None:
+        """What stands beside or under the stages; short, the sign of waiting in the lit stage is enough."""
+        if short or not self.waiting or self.present is None:
             return self.words(short)
         waiting = Span(_("waiting here"), LAYER_INKS.get(self.present, "accent"), "b")
-        return [waiting, Span(plain(" · "), "muted"), *self.words(short)]
+        return [waiting, Span(plain(" · "), "muted"), *self.words(False)]
 
     def failed(self) -> Moment:
         """The same with its present stage as one that failed."""
