@@ -11,7 +11,7 @@ from textual.widgets import Static
 from triptych.entries import Mark
 from triptych.settings import WITHOUT_COLOUR
 from triptych_tui.glyphs import ASCII, MARKS, UNICODE, Glyphs
-from triptych_tui.themes import THEMES, TOKENS, ThemedApp, Tokens, variables
+from triptych_tui.themes import TOKENS, ThemedApp, Tokens, variables
 
 INKS = ("faint", "muted", "text", "strong", "accent", "error", "l1", "l2", "l3", "role_s", "role_u", "role_a", "role_t")
 JSON_INKS = ("json_key", "json_str", "json_num")
@@ -76,10 +76,10 @@ class Inked(ThemedApp):
 async def test_every_theme_can_be_chosen_and_its_inks_used() -> None:
     app = Inked()
     async with app.run_test() as pilot:
-        for theme in THEMES:
-            app.theme = theme.name
+        for theme in TOKENS:
+            app.show_theme(theme)
             await pilot.pause()
-            tokens = TOKENS[theme.name]
+            tokens = TOKENS[theme]
             assert app.tokens is tokens
             assert app.query_one("#one").styles.background == Color.parse(tokens.l1)
             assert app.query_one("#two").styles.color == Color.parse(tokens.json_key)

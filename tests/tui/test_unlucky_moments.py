@@ -13,11 +13,12 @@ import pytest
 
 from tests.support_command_line import CommandLine, fault_of
 from tests.support_openai_server import DROP, OpenAIServer, Received, Reply, answer, stalled
-from tests.support_pilot import app_on, opened, screen_text, until
+from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, says
 from tests.support_terminal import Terminal
 from tests.support_workbench import workbench
 from triptych.models.openai import OpenAIModel
+from triptych_tui.widgets.parameter_form import ParameterInput
 from triptych_tui.widgets.prompt import PromptText
 
 
@@ -46,6 +47,16 @@ async def test_a_question_that_fails_returns_before_what_was_typed_meanwhile(tmp
             hold.set()
             await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the sentence")
             await until(pilot, lambda: app.screen.query_one(PromptText).text == "lost\nnext", "both texts")
+
+
+async def test_one_panel_follows_another_as_fast_as_keys_are_pressed(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(5), ScriptedModel([]))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f4", "f3", "f2", "f3", "f4", "f2")
+        await until(pilot, lambda: "Truncate tool results" in screen_text(app), "the panel of the last key")
+        fields = [field.id for field in app.screen.query(ParameterInput)]
+        assert fields == ["parameter-limit", "parameter-head_share", "tried"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

@@ -256,9 +256,6 @@ def _theme(name: str, tokens: Tokens) -> Theme:
     )
 
 
-THEMES = tuple(_theme(name, tokens) for name, tokens in TOKENS.items())
-
-
 class WholeCells(ScrollBarRender):
     """A scrollbar without glyphs."""
 
@@ -278,9 +275,7 @@ class ThemedApp(App[int]):
         super().__init__()
         self._net = ControlFilter()
         self._without_colour = WithoutColour()
-        for each in THEMES:
-            self.register_theme(each)
-        self.theme = theme
+        self.show_theme(theme)
 
     @property
     def tokens(self) -> Tokens:
@@ -298,9 +293,15 @@ class ThemedApp(App[int]):
         own = [each for each in super().get_line_filters() if not isinstance(each, ANSIToTruecolor | Monochrome)]
         return [*own, self._net, *([self._without_colour] if self.theme == WITHOUT_COLOUR else [])]
 
+    def show_theme(self, name: str) -> None:
+        """Change to this theme, in place; each is made when it is first shown."""
+        if name not in self.available_themes:
+            self.register_theme(_theme(name, TOKENS[name]))
+        self.theme = name
+
     def show_next_theme(self) -> None:
-        """Change to the theme behind the present one, in place."""
-        self.theme = NAMES[(NAMES.index(self.theme) + 1) % len(NAMES)]
+        """Change to the theme behind the present one."""
+        self.show_theme(NAMES[(NAMES.index(self.theme) + 1) % len(NAMES)])
 
 
 def tokens_of(widget: Widget) -> Tokens:
