@@ -18,7 +18,7 @@ from triptych.messages import is_result
 from triptych.models.base import ModelError
 from triptych.stages import Layer
 from triptych.tokens import Usage
-from triptych_tui.hand_run import HandRun, layer_of_key, plan_by_hand, with_texts
+from triptych_tui.hand_run import EDITABLE, HandRun, layer_of_key, plan_by_hand, with_texts
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import Preview
 from triptych_tui.panel_lines import layer_title
@@ -144,8 +144,8 @@ class LayersByHand:
     def _change(self, texts: dict[str, str]) -> None:
         """Plan anew with what was typed; what cannot be a parameter is said, and the last plan stays."""
         run = self.run
-        if run is None or run.writing:
-            return
+        if run is None or run.writing or texts.keys() != set(EDITABLE[run.layer]):
+            return  # the last: the fields of a panel that comes or goes tell their texts as well
         try:
             parameters = with_texts(run.parameters, texts)
         except ParameterError as error:
