@@ -13,6 +13,7 @@ import termios
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import Self
 
@@ -79,6 +80,7 @@ class Terminal:
         self._screen = pyte.Screen(cols, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._raw = bytearray()
+        self._arrivals: list[tuple[int, float]] = []  # how many bytes had come, and when
         self._unfinished = b""
         self._changed = threading.Condition()
         self._ended = False
@@ -180,6 +182,15 @@ class Terminal:
             while self._changed.wait(quiet) and timeout > 0:
                 timeout -= quiet
 
+    def frame_with(self, word: bytes, timeout: float = 20) -> float:
+        """Wait for the end of the first frame that holds this word; returns when that came, by `perf_counter`."""
+        frame = re.compile(re.escape(word) + b".*?" + re.escape(_FRAME_ENDS), re.DOTALL)
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or frame.search(self._raw) is not None, timeout)
+            found = frame.search(self._raw)
+            assert found is not None, f"no frame with {word!r} within {timeout} s"
+            return next(arrived for length, arrived in self._arrivals if length >= found.end())
+
     def resize(self, rows: int, cols: int) -> None:
         with self._changed:
             self._screen.resize(rows, cols)
@@ -223,10 +234,12 @@ class Terminal:
                 data = os.read(self._master, 65536)
             except OSError:  # the last user of the terminal is gone
                 data = b""
+            arrived = perf_counter()
             with self._changed:
                 if _SYNC_QUERY in data:
                     os.write(self._master, _SYNC_ANSWER)
                 self._raw += data
+                self._arrivals.append((len(self._raw), arrived))
                 if self._models_screen:
                     self._feed(data)
                 self._ended = not data

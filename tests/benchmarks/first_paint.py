@@ -38,6 +38,4 @@ def _first_paint(command: list[str | Path], word: bytes) -> float:
     with tempfile.TemporaryDirectory() as home:
         started = perf_counter()
         with Terminal(command, env={"HOME": home}, rows=40, cols=120, models_screen=False) as terminal:
-            terminal.wait_for_raw(word)
-            terminal.wait_for_frame(0)
-            return perf_counter() - started
+            return terminal.frame_with(word) - started

@@ -15,7 +15,7 @@ from tests.support_command_line import CommandLine, fault_of
 from tests.support_openai_server import DROP, OpenAIServer, Received, Reply, answer, stalled
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, says
-from tests.support_terminal import Terminal
+from tests.support_terminal import KEYS, Terminal
 from tests.support_workbench import workbench
 from triptych.models.openai import OpenAIModel
 from triptych_tui.widgets.parameter_form import ParameterInput
@@ -57,6 +57,19 @@ async def test_one_panel_follows_another_as_fast_as_keys_are_pressed(tmp_path: P
         await until(pilot, lambda: "Truncate tool results" in screen_text(app), "the panel of the last key")
         fields = [field.id for field in app.screen.query(ParameterInput)]
         assert fields == ["parameter-limit", "parameter-head_share", "tried"]
+
+
+def test_the_palette_takes_clicks_and_pages_at_any_moment(tmp_path: Path) -> None:
+    click = "\x1b[<0;1;1M\x1b[<0;1;1m"
+    with workbench(tmp_path, rows=5, cols=80) as terminal:
+        terminal.wait_for("Which files")
+        for _ in range(3):
+            terminal.send("\x10]" + KEYS["pageup"] + KEYS["pagedown"])
+            terminal.wait_for("No such command")
+            terminal.send(KEYS["pageup"] + KEYS["pagedown"] + click * 3)
+            terminal.wait_for("Which files")
+        terminal.send("\x11")
+        assert terminal.wait() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])

@@ -7,8 +7,10 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. What a start makes is kept, so nothing is collected until the window is seen."""
-    gc.disable()
+    """Run the command line."""
+    gc.disable()  # what a start makes is kept; the workbench collects again once it is seen
+    # Frames are written by a thread of their own: at the usual 5 ms it waits that long for each piece of a frame.
+    sys.setswitchinterval(0.0005)
     try:
         from triptych_tui.cli import main as command_line
     except KeyboardInterrupt:
