@@ -62,6 +62,8 @@ def sites() -> Iterator[Site]:
                 name = call.func.id if isinstance(call.func, ast.Name) else ""
                 if call.args and (name == "Reason" or name in errors):
                     place = f"{path.parent.name}/{path.name}:{call.lineno}"
+                    if isinstance(call.args[0], ast.Attribute):
+                        continue  # a reason that is passed on; it is found where it begins
                     ids = list(ids_in(call.args[0], scope, tree))
                     assert ids, f"{place}: which reason this is cannot be told"
                     values = dict_keys(call, scope) if name == "Reason" else keyword_names(call)
