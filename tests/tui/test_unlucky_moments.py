@@ -59,15 +59,31 @@ async def test_one_panel_follows_another_as_fast_as_keys_are_pressed(tmp_path: P
         assert fields == ["parameter-limit", "parameter-head_share", "tried"]
 
 
-def test_the_palette_takes_clicks_and_pages_at_any_moment(tmp_path: Path) -> None:
-    click = "\x1b[<0;1;1M\x1b[<0;1;1m"
-    with workbench(tmp_path, rows=5, cols=80) as terminal:
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "\x10" + KEYS["pageup"] + KEYS["pagedown"],
+        "\x10]" + KEYS["pageup"],
+        "\x10" + KEYS["down"] + KEYS["pagedown"],
+    ],
+    ids=["open", "filtered", "moved"],
+)
+def test_the_palette_takes_keys_before_it_is_drawn(tmp_path: Path, keys: str) -> None:
+    with workbench(tmp_path) as terminal:
         terminal.wait_for("Which files")
-        for _ in range(3):
-            terminal.send("\x10]" + KEYS["pageup"] + KEYS["pagedown"])
-            terminal.wait_for("No such command")
-            terminal.send(KEYS["pageup"] + KEYS["pagedown"] + click * 3)
-            terminal.wait_for("Which files")
+        terminal.send(keys)
+        terminal.wait_for("No such command" if "]" in keys else "Next pane")
+        terminal.send("\x11")
+        assert terminal.wait() == 0
+
+
+def test_a_double_click_beside_the_palette_closes_it_once(tmp_path: Path) -> None:
+    with workbench(tmp_path) as terminal:
+        terminal.wait_for("Which files")
+        terminal.send("\x10]")
+        terminal.wait_for("No such command")
+        terminal.send("\x1b[<0;1;1M\x1b[<0;1;1m" * 3)
+        terminal.wait_for(lambda screen: "No such command" not in screen)
         terminal.send("\x11")
         assert terminal.wait() == 0
 

@@ -89,8 +89,11 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
 
     def on_mount(self) -> None:
         for number in _SIGNALS:
-            # Leaving through the loop gives the terminal back; the exit code tells the shell which signal it was.
-            asyncio.get_running_loop().add_signal_handler(number, self.exit, 128 + number)
+            asyncio.get_running_loop().add_signal_handler(number, self._end, 128 + number)
+
+    def _end(self, code: int) -> None:
+        """Leave as ctrl+q does: all is saved and the terminal given back; the code tells the shell the signal."""
+        self.run_worker(self.workbench.end(code), group="end")
 
     def _fatal_error(self) -> None:
         """Textual's own shows local variables, which may hold a key, and what errors say as it is."""

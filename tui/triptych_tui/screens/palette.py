@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.events import Click
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -86,3 +88,12 @@ class Palette(CommandPalette):
 
     def on_mount(self) -> None:
         self.query_one(Input).cursor_blink = False
+
+    def on_click(self, event: Click) -> None:
+        """The second click of two finds the palette closed already."""
+        if not self.is_current:
+            event.prevent_default()
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(LookupError):  # Textual pages through lines that are not laid out yet
+            super()._action_command_list(action)

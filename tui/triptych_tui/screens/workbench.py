@@ -451,7 +451,10 @@ class Workbench(Screen[int]):
             self._reading.leave()
 
     async def action_quit(self) -> None:
-        """Leave, with what runs cancelled in order and all saved."""
+        await self.end(0)
+
+    async def end(self, code: int) -> None:
+        """Leave with an exit code, after what runs is cancelled in order and all is saved."""
         if self._by_hand is not None:
             self._by_hand.leave()
         if self._turn is not None:
@@ -459,7 +462,7 @@ class Workbench(Screen[int]):
             with suppress(WorkerCancelled):
                 await self._turn.wait()
         await self._session.save()
-        self.app.exit(0)
+        self.app.exit(code)
 
     def on_descendant_focus(self) -> None:
         self.refresh_facts()
