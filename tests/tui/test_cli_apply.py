@@ -177,8 +177,8 @@ class TestWriting:
         path = tmp_path / "theirs.json"
         path.write_text(saved(MESSAGES[1:]), "utf-8")
         before = path.read_bytes()
-        fault_of(cli.run("apply", "clear", path, "--in-place"), 2)
-        fault_of(cli.run("apply", "clear", path, "-o", path), 2)
+        fault_of(cli.run("apply", "clear", path, "--in-place"), 3)
+        fault_of(cli.run("apply", "clear", path, "-o", path), 3)
         assert path.read_bytes() == before
         assert cli.run("apply", "clear", path, "-o", tmp_path / "ours.json").exit_code == 0
 
@@ -186,7 +186,7 @@ class TestWriting:
         path = tmp_path / "damaged.json"
         path.write_text(saved(MESSAGES)[:-20], "utf-8")
         before = path.read_bytes()
-        fault_of(cli.run("apply", "clear", path, "--keep", 0, "--in-place"), 2)
+        fault_of(cli.run("apply", "clear", path, "--keep", 0, "--in-place"), 3)
         assert path.read_bytes() == before
 
     def test_where_nothing_can_be_written(self, cli: CommandLine, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from triptych.stages import Layer
 from triptych.storage.session_file import SessionFile
 from triptych.tokens import Count
 from triptych_tui.cli_support import (
+    FILE,
     STANDARD_INPUT,
     USAGE,
     Command,
@@ -216,7 +217,7 @@ def _read(job: Job) -> tuple[Reading, SessionFile | None]:
         loaded = file.load()
     if not loaded.ours:
         sentence = _("{file} is not overwritten: it is damaged, or does not start with a system message; use -o OUT")
-        raise Fault(USAGE, sentence.format(file=shown(job.file)))
+        raise Fault(FILE, sentence.format(file=shown(job.file)))
     return loaded.reading, file
 
 
