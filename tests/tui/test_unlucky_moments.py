@@ -77,12 +77,13 @@ def test_the_palette_takes_keys_before_it_is_drawn(tmp_path: Path, keys: str) ->
         assert terminal.wait() == 0
 
 
-def test_a_double_click_beside_the_palette_closes_it_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("twice", ["\x1b[<0;1;1M\x1b[<0;1;1m", "\r"], ids=["click", "enter"])
+def test_what_closes_the_palette_may_come_twice(tmp_path: Path, twice: str) -> None:
     with workbench(tmp_path) as terminal:
         terminal.wait_for("Which files")
         terminal.send("\x10]")
         terminal.wait_for("No such command")
-        terminal.send("\x1b[<0;1;1M\x1b[<0;1;1m" * 3)
+        terminal.send(twice * 4)
         terminal.wait_for(lambda screen: "No such command" not in screen)
         terminal.send("\x11")
         assert terminal.wait() == 0

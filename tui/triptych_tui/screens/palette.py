@@ -5,9 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual import on
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.events import Click
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -89,8 +91,11 @@ class Palette(CommandPalette):
     def on_mount(self) -> None:
         self.query_one(Input).cursor_blink = False
 
-    def on_click(self, event: Click) -> None:
-        """The second click of two finds the palette closed already."""
+    @on(Click)
+    @on(Input.Submitted)
+    @on(CommandList.OptionSelected)
+    def _after_closing(self, event: Message) -> None:
+        """The second click or Enter of two finds the palette closed already."""
         if not self.is_current:
             event.prevent_default()
 
