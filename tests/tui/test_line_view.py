@@ -395,7 +395,7 @@ async def test_the_selection_shows_where_the_focus_is() -> None:
         assert (ground(view), ground(other)) == (tokens.sel.lower(), tokens.raised.lower())
         await keys(pilot, "tab")
         assert (ground(view), ground(other)) == (tokens.raised.lower(), tokens.sel.lower())
-        app.theme = "light"
+        app.show_theme("light")
         await pilot.pause()
         assert ground(other) == app.tokens.sel.lower() != tokens.sel.lower()
 
