@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
+from textual.events import Click
 
 from tests.support_command_line import CommandLine, fault_of
 from tests.support_openai_server import DROP, OpenAIServer, Received, Reply, answer, stalled
@@ -18,6 +20,7 @@ from tests.support_scripted_model import ScriptedModel, says
 from tests.support_terminal import KEYS, Terminal
 from tests.support_workbench import workbench
 from triptych.models.openai import OpenAIModel
+from triptych_tui.screens.palette import Palette
 from triptych_tui.widgets.parameter_form import ParameterInput
 from triptych_tui.widgets.prompt import PromptText
 
@@ -57,6 +60,38 @@ async def test_one_panel_follows_another_as_fast_as_keys_are_pressed(tmp_path: P
         await until(pilot, lambda: "Truncate tool results" in screen_text(app), "the panel of the last key")
         fields = [field.id for field in app.screen.query(ParameterInput)]
         assert fields == ["parameter-limit", "parameter-head_share", "tried"]
+
+
+async def test_the_palette_takes_what_comes_too_late(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", [], ScriptedModel([])))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Next pane" in screen_text(app), "its commands")
+        palette = app.screen
+        assert isinstance(palette, Palette)
+        found = palette.query_one(CommandList)
+        palette.post_message(Click(palette, 0, 0, 0, 0, 1, False, False, False, screen_x=500, screen_y=500))
+        await pilot.pause()
+        assert app.screen is palette
+        await pilot.press("escape")
+        await until(pilot, lambda: not found.is_attached, "the end of the palette")
+        palette._refresh_command_list(found, [], True)
+        assert app.screen is app.workbench
+
+
+async def test_an_undo_while_a_panel_is_put_together_leaves_both_sound(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(5), ScriptedModel([]))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f2", "enter")
+        await until(pilot, lambda: session.session.is_saved and "TRUNC" in screen_text(app), "cut")
+        opening = asyncio.create_task(app.workbench.action_layer("clear"))
+        await asyncio.sleep(0)
+        session.session.undo()
+        await opening
+        await until(pilot, lambda: "TRUNC" not in screen_text(app), "the undo")
+        await pilot.press("escape", "f2")
+        await until(pilot, lambda: "Truncate tool results" in screen_text(app), "the next panel")
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,13 @@ class LayersByHand:
             await self._form.remove()
         self._form = ParameterForm(run, self._change, self._go_on_soon, self._panel.focus)
         await self._screen.query_one("#panel-box").mount(self._form, before=self._panel)
-        self._show(run)
-        self._panel.focus()
+        try:
+            self._show(run)
+        except EditConflict as conflict:  # undone or redone while the panel was put together
+            self._screen.say(conflict.reason)
+            self.close()
+        else:
+            self._panel.focus()
 
     async def go_on(self) -> None:
         """Enter: send the request that is shown, or apply the plan that is shown."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 
 from textual import on
+from textual.command import Command as Offer
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.events import Click
@@ -95,9 +96,13 @@ class Palette(CommandPalette):
     @on(Input.Submitted)
     @on(CommandList.OptionSelected)
     def _after_closing(self, event: Message) -> None:
-        """The second click or Enter of two finds the palette closed already."""
-        if not self.is_current:
+        """The second click or Enter of two finds the palette closed; a window that shrinks leaves a click outside."""
+        if not self.is_current or (isinstance(event, Click) and not self.region.contains_point(event.screen_offset)):
             event.prevent_default()
+
+    def _refresh_command_list(self, command_list: CommandList, commands: list[Offer], clear_current: bool) -> None:
+        if command_list.is_attached:  # what was still being searched for when the palette was closed
+            super()._refresh_command_list(command_list, commands, clear_current)
 
     def _action_command_list(self, action: str) -> None:
         with suppress(LookupError):  # Textual pages through lines that are not laid out yet
