@@ -124,6 +124,17 @@ def test_what_closes_the_palette_may_come_twice(tmp_path: Path, twice: str) -> N
         assert terminal.wait() == 0
 
 
+@pytest.mark.parametrize("keys", ["u\x11u\x12u", "\x11" + KEYS["f3"] + KEYS["f4"]], ids=["undo", "layer"])
+def test_keys_behind_the_last_one_do_nothing(tmp_path: Path, keys: str) -> None:
+    with workbench(tmp_path) as terminal:
+        terminal.wait_for("Which files")
+        terminal.press("escape")
+        terminal.wait_for("i ask")
+        terminal.send(keys)
+        assert terminal.wait() == 0
+        assert b"Traceback" not in terminal.raw
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 async def test_a_signal_gives_the_terminal_back_and_tells_the_shell(tmp_path: Path, number: signal.Signals) -> None:
     def begin(_: Received) -> Reply:

@@ -126,6 +126,7 @@ class Workbench(Screen[int]):
         self._notice: Notice | None = None
         self._streamed = ""
         self._flush_armed = False
+        self._is_left = False
         self._shown: PaneName = "chat"
 
     def compose(self) -> ComposeResult:
@@ -450,11 +451,16 @@ class Workbench(Screen[int]):
         elif self._reading is not None:
             self._reading.leave()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that come behind the one that leaves do nothing."""
+        return not self._is_left
+
     async def action_quit(self) -> None:
         await self.end(0)
 
     async def end(self, code: int) -> None:
         """Leave with an exit code, after what runs is cancelled in order and all is saved."""
+        self._is_left = True
         if self._by_hand is not None:
             self._by_hand.leave()
         if self._turn is not None:
