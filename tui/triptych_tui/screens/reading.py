@@ -25,7 +25,7 @@ from triptych_tui.widgets.find_field import FindField
 from triptych_tui.widgets.messages_pane import MessagesPane
 
 if TYPE_CHECKING:
-    from triptych_tui.screens.workbench import Workbench
+    from triptych_tui.screens.three_panes import ThreePanes
 
 MOST_IN_CLIPBOARD = 100_000
 """Characters that are sent to the terminal's clipboard: many terminals drop what is longer."""
@@ -35,7 +35,7 @@ FILTER_CELLS = 28
 class Reading:
     """What the keys `/ n N f v y` do. Nothing here changes the session."""
 
-    def __init__(self, screen: Workbench, sheet: Sheet) -> None:
+    def __init__(self, screen: ThreePanes, sheet: Sheet) -> None:
         self._screen = screen
         self._sheet = sheet
         self._field = FindField()

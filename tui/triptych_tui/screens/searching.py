@@ -20,7 +20,7 @@ from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.session_pane import SessionPane
 
 if TYPE_CHECKING:
-    from triptych_tui.screens.workbench import Workbench
+    from triptych_tui.screens.three_panes import ThreePanes
 
 Pane = ChatPane | MessagesPane | SessionPane
 SOUGHT_CELLS = 20
@@ -45,7 +45,7 @@ class _Before(NamedTuple):
 class Searching:
     """One search at a time, in the pane that had the focus. The hits of a list that changed are sought anew."""
 
-    def __init__(self, screen: Workbench, sheet: Sheet, field: FindField) -> None:
+    def __init__(self, screen: ThreePanes, sheet: Sheet, field: FindField) -> None:
         self._screen = screen
         self._sheet = sheet
         self._field = field

@@ -5,24 +5,18 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.events import Key
 from textual.message import Message
-from textual.screen import Screen
 from textual.worker import Worker, WorkerCancelled
 
 from triptych.events import Event, SaveFailed, StageEntered, StepCommitted, StreamEnded, TextStreamed, TurnEnded
 from triptych.models.base import ModelError
 from triptych.reasons import Reason
 from triptych.stages import Layer, Stage
-from triptych_tui.i18n import N_, _
+from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import preview_of
 from triptych_tui.screens.facts import (
@@ -32,18 +26,16 @@ from triptych_tui.screens.facts import (
     messages_facts,
     tab_facts,
     title_spans,
-    welcome_rows,
 )
-from triptych_tui.sheet import Sheet
+from triptych_tui.screens.three_panes import ThreePanes
 from triptych_tui.spans import Span
-from triptych_tui.stage_rows import Moment, after_travel, after_turn, before_turn, by_hand, in_turn
+from triptych_tui.stage_rows import after_travel, after_turn, by_hand, in_turn
 from triptych_tui.themes import renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
 from triptych_tui.widgets.gauges import Gauges
 from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.messages_pane import MessagesPane
-from triptych_tui.widgets.notice import Notice
 from triptych_tui.widgets.pane_header import PaneHeader
 from triptych_tui.widgets.prompt import Prompt, PromptText
 from triptych_tui.widgets.session_pane import SessionPane
@@ -55,13 +47,8 @@ if TYPE_CHECKING:
     from triptych.layers.summarize import SummaryPlan
     from triptych_tui.hand_run import HandRun
     from triptych_tui.screens.layers_by_hand import LayersByHand
-    from triptych_tui.screens.reading import Reading
     from triptych_tui.screens.step_mode import StepMode
 
-PaneName = Literal["chat", "messages", "file"]
-PANES: tuple[PaneName, ...] = ("chat", "messages", "file")
-FIRST_WIDE = "\u2e80"
-"""From here on characters come from an input method, not from keys."""
 FLUSH_SECONDS = 0.05
 """What streams is shown at most this often."""
 
@@ -74,14 +61,8 @@ class CoreEvent(Message):
         self.event = event
 
 
-class Workbench(Screen[int]):
-    """Shows one opened session. It holds view state only; all changes go through the session."""
-
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012 (Textual declares it)
-    # Not CSS_PATH, which is parsed twice at a start.
-    DEFAULT_CSS = (Path(__file__).parents[1] / "styles" / "workbench.tcss").read_text("utf-8")
-    SCOPED_CSS = False
-    AUTO_FOCUS = "#prompt-text"
+class Workbench(ThreePanes):
+    """Does what a user asks for. It holds view state only; all changes go through the session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2,exclamation_mark", "layer('truncate')", N_("truncate"), id="layer.truncate"),
@@ -90,63 +71,21 @@ class Workbench(Screen[int]):
         Binding("escape", "leave", N_("cancel"), id="leave"),
         Binding("u", "undo", N_("undo"), id="undo"),
         Binding("ctrl+r", "redo", N_("redo"), priority=True, id="redo"),
-        Binding("i", "prompt", N_("prompt"), id="prompt"),
-        Binding("slash,ideographic_comma", "search", N_("search"), id="search"),
-        Binding("n", "next_hit(1)", N_("next hit"), id="search.next"),
-        Binding("N", "next_hit(-1)", N_("previous hit"), id="search.previous"),
-        Binding("f", "filter", N_("filter"), id="filter"),
-        Binding("v", "original", N_("original"), id="original"),
-        Binding("y", "copy", N_("copy"), id="copy"),
         Binding("s", "step_mode", N_("step mode"), id="step_mode"),
         Binding("f8,right_square_bracket,right_black_lenticular_bracket", "go_on", N_("go on"), id="step.go_on"),
-        Binding("1", "pane('chat')", N_("chat"), id="pane.chat"),
-        Binding("2", "pane('messages')", N_("messages"), id="pane.messages"),
-        Binding("3", "pane('file')", N_("file"), id="pane.file"),
-        Binding("tab", "next_pane(1)", N_("next pane"), priority=True, id="pane.next"),
-        Binding("shift+tab", "next_pane(-1)", N_("previous pane"), priority=True, id="pane.previous"),
-        Binding("z", "zoom", N_("zoom"), id="zoom"),
         Binding("f9", "language", N_("language"), id="language"),
         Binding("ctrl+q", "quit", N_("quit"), priority=True, id="quit"),
     ]
 
     def __init__(self, opened: OpenedSession, width: int = 80) -> None:
-        """`width` is the terminal's in cells: known beforehand, the screen need not be styled twice."""
-        size = next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least)
-        super().__init__(classes=f"-show-chat {size}")
-        self._opened = opened
-        self._session = opened.session
-        schemas = opened.tools.schemas()
-        self._sheet = Sheet(self._session, self._session.counter.schemas_weight(schemas))
-        self._tools = len(schemas)
+        super().__init__(opened, width)
         self._turn: Worker[None] | None = None
         self._turn_from: int | None = None
         self._by_hand: LayersByHand | None = None
-        self._reading: Reading | None = None
         self._stepping: StepMode | None = None
-        self._notice: Notice | None = None
         self._streamed = ""
         self._flush_armed = False
         self._is_left = False
-        self._shown: PaneName = "chat"
-
-    def compose(self) -> ComposeResult:
-        yield Bar(ground="surface", id="title")
-        yield StageBar(before_turn(self._session.policy), id="stage")
-        yield Tabs(id="tabs")
-        with Horizontal(id="body"):
-            with Vertical(id="chat-box", classes="pane"):
-                yield PaneHeader(1, _("Chat"), id="chat-header")
-                yield ChatPane(self._sheet, partial(welcome_rows, self._opened), id="chat")
-            with Vertical(id="right"):
-                with Vertical(id="messages-box", classes="pane"):
-                    yield PaneHeader(2, _("Messages"), id="messages-header")
-                    yield MessagesPane(self._sheet, self._tools, id="messages")
-                with Vertical(id="file-box", classes="pane"):
-                    yield PaneHeader(3, _("File"), id="file-header")
-                    yield SessionPane(id="file")
-        yield Gauges(self._sheet, self._opened.model.window, id="gauges")
-        yield Prompt(self._session.counter, id="prompt")
-        yield Bar(ground="surface", id="keys")
 
     def on_mount(self) -> None:
         self._unsubscribe = self._session.subscribe(self._hear)
@@ -326,6 +265,9 @@ class Workbench(Screen[int]):
         if self._by_hand is not None:
             self._by_hand.close()
 
+    def panel_stops(self) -> list[str]:
+        return self._by_hand.stops if self._by_hand is not None and self._run is not None else []
+
     @property
     def _run(self) -> HandRun | None:
         return self._by_hand.run if self._by_hand is not None else None
@@ -364,79 +306,7 @@ class Workbench(Screen[int]):
         self.refresh_facts()
         speak_anew(self)
 
-    # Reading
-
-    @property
-    def _reader(self) -> Reading:
-        if self._reading is None:
-            from triptych_tui.screens.reading import Reading  # not needed for the first picture
-
-            self._reading = Reading(self, self._sheet)
-        return self._reading
-
-    async def action_search(self) -> None:
-        await self._reader.open_search()
-
-    def action_next_hit(self, direction: int) -> None:
-        self._reader.search.step(direction)
-
-    async def action_filter(self) -> None:
-        await self._reader.open_filter()
-
-    def action_original(self) -> None:
-        self._reader.show_original()
-
-    async def action_copy(self) -> None:
-        await self._reader.copy()
-
-    def on_key(self, event: Key) -> None:
-        """A letter that no pane has a key for: perhaps an input method is on."""
-        if event.character is not None and event.character >= FIRST_WIDE:
-            self._reader.hear_input_method(event)
-
     # Focus
-
-    def action_prompt(self) -> None:
-        self.query_one(PromptText).focus()
-
-    def action_pane(self, pane: PaneName) -> None:
-        self._show_pane(pane)
-        self.query_one(f"#{pane}", LineView).focus()
-
-    def action_next_pane(self, direction: int) -> None:
-        """The prompt and the panes in turn; a panel stands in for the panes it covers."""
-        panel = self._by_hand.stops if self._by_hand is not None and self._run is not None else []
-        places = ["prompt-text", "messages", *panel] if panel else ["prompt-text", *PANES]
-        present = self.focused.id if self.focused is not None else None
-        index = places.index(present) if present in places else 0
-        target = places[(index + direction) % len(places)]
-        if target in PANES:
-            self._show_pane(target)
-        elif target in panel and self.has_class("-zoom"):
-            self.zoom("panel")
-        self.query_one(f"#{target}").focus()
-
-    def _show_pane(self, pane: PaneName) -> None:
-        self._shown = pane
-        for name in PANES:
-            self.set_class(name == pane, f"-show-{name}")
-        if self.has_class("-zoom"):
-            self.zoom(pane)
-        self.refresh_facts()
-
-    def action_zoom(self) -> None:
-        """Give the focused pane the whole body, or all their places back."""
-        if self.has_class("-zoom"):
-            self.zoom("")
-            return
-        boxes = {each.id for each in self.focused.ancestors} if self.focused is not None else set()
-        self.zoom(next((name for name in (*PANES, "panel") if f"{name}-box" in boxes), self._shown))
-
-    def zoom(self, place: str) -> None:
-        """Show this pane or the panel alone; "" shows all."""
-        for name in (*PANES, "panel"):
-            self.set_class(name == place, f"-zoom-{name}")
-        self.set_class(bool(place), "-zoom")
 
     def action_leave(self) -> None:
         """Esc: cancel what runs, else leave the panel, the notice or the prompt. Never undoes anything."""
@@ -476,41 +346,7 @@ class Workbench(Screen[int]):
     def on_descendant_blur(self) -> None:
         self.refresh_facts()
 
-    @on(LineView.CursorMoved)
-    def _on_cursor_moved(self, message: LineView.CursorMoved) -> None:
-        """One selection in all panes."""
-        source = message.view
-        if message.along and isinstance(source, SessionPane):
-            return  # the file came later than the list, and has the list's selection
-        index = source.selected if isinstance(source, ChatPane | MessagesPane | SessionPane) else None
-        if index is None or index >= len(self._sheet.entries):
-            return
-        for pane in self.query("ChatPane, MessagesPane, SessionPane").results(LineView):
-            if pane is not source and isinstance(pane, ChatPane | MessagesPane | SessionPane):
-                pane.select(index, reveal=pane.following or not message.along)
-
-    @on(LineView.FollowChanged)
-    def _on_follow_changed(self) -> None:
-        self.refresh_facts()
-
     # Words around the panes
-
-    def _in_prompt(self) -> bool:
-        return self.focused is not None and self.focused.id == "prompt-text"
-
-    def say(self, reason: Reason, *, fault: bool = True) -> None:
-        """Put a sentence above the prompt."""
-        if self._notice is None:
-            self._notice = Notice(id="notice")
-            self.mount(self._notice, before="#prompt")
-        self._notice.say(reason, fault=fault)
-
-    def hush(self) -> bool:
-        """Put the sentence away; whether there was one."""
-        return self._notice is not None and self._notice.hush()
-
-    def show_stage(self, moment: Moment) -> None:
-        self.query_one(StageBar).show(moment)
 
     def refresh_facts(self) -> None:
         running = self._is_running

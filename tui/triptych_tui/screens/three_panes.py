@@ -1,0 +1,215 @@
+"""The three panes with what is around them: where things stand, what has the focus, one selection for all, reading."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import Key
+from textual.screen import Screen
+
+from triptych.reasons import Reason
+from triptych_tui.i18n import N_, _
+from triptych_tui.launch import OpenedSession
+from triptych_tui.screens.facts import welcome_rows
+from triptych_tui.sheet import Sheet
+from triptych_tui.stage_rows import Moment, before_turn
+from triptych_tui.widgets.bar import Bar
+from triptych_tui.widgets.chat_pane import ChatPane
+from triptych_tui.widgets.gauges import Gauges
+from triptych_tui.widgets.line_view import LineView
+from triptych_tui.widgets.messages_pane import MessagesPane
+from triptych_tui.widgets.notice import Notice
+from triptych_tui.widgets.pane_header import PaneHeader
+from triptych_tui.widgets.prompt import Prompt, PromptText
+from triptych_tui.widgets.session_pane import SessionPane
+from triptych_tui.widgets.stage_bar import StageBar
+from triptych_tui.widgets.tabs import Tabs
+
+if TYPE_CHECKING:
+    from triptych_tui.screens.reading import Reading
+
+PaneName = Literal["chat", "messages", "file"]
+PANES: tuple[PaneName, ...] = ("chat", "messages", "file")
+FIRST_WIDE = "\u2e80"
+"""From here on characters come from an input method, not from keys."""
+
+
+class ThreePanes(Screen[int]):
+    """Shows one opened session. It holds view state only, and nothing here changes the session."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012 (Textual declares it)
+    # Not CSS_PATH, which is parsed twice at a start.
+    DEFAULT_CSS = (Path(__file__).parents[1] / "styles" / "workbench.tcss").read_text("utf-8")
+    SCOPED_CSS = False
+    AUTO_FOCUS = "#prompt-text"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("i", "prompt", N_("prompt"), id="prompt"),
+        Binding("slash,ideographic_comma", "search", N_("search"), id="search"),
+        Binding("n", "next_hit(1)", N_("next hit"), id="search.next"),
+        Binding("N", "next_hit(-1)", N_("previous hit"), id="search.previous"),
+        Binding("f", "filter", N_("filter"), id="filter"),
+        Binding("v", "original", N_("original"), id="original"),
+        Binding("y", "copy", N_("copy"), id="copy"),
+        Binding("1", "pane('chat')", N_("chat"), id="pane.chat"),
+        Binding("2", "pane('messages')", N_("messages"), id="pane.messages"),
+        Binding("3", "pane('file')", N_("file"), id="pane.file"),
+        Binding("tab", "next_pane(1)", N_("next pane"), priority=True, id="pane.next"),
+        Binding("shift+tab", "next_pane(-1)", N_("previous pane"), priority=True, id="pane.previous"),
+        Binding("z", "zoom", N_("zoom"), id="zoom"),
+    ]
+
+    def __init__(self, opened: OpenedSession, width: int) -> None:
+        """`width` is the terminal's in cells: known beforehand, the screen need not be styled twice."""
+        size = next(name for least, name in reversed(self.HORIZONTAL_BREAKPOINTS) if width >= least)
+        super().__init__(classes=f"-show-chat {size}")
+        self._opened = opened
+        self._session = opened.session
+        schemas = opened.tools.schemas()
+        self._sheet = Sheet(self._session, self._session.counter.schemas_weight(schemas))
+        self._tools = len(schemas)
+        self._reading: Reading | None = None
+        self._notice: Notice | None = None
+        self._shown: PaneName = "chat"
+
+    def compose(self) -> ComposeResult:
+        yield Bar(ground="surface", id="title")
+        yield StageBar(before_turn(self._session.policy), id="stage")
+        yield Tabs(id="tabs")
+        with Horizontal(id="body"):
+            with Vertical(id="chat-box", classes="pane"):
+                yield PaneHeader(1, _("Chat"), id="chat-header")
+                yield ChatPane(self._sheet, partial(welcome_rows, self._opened), id="chat")
+            with Vertical(id="right"):
+                with Vertical(id="messages-box", classes="pane"):
+                    yield PaneHeader(2, _("Messages"), id="messages-header")
+                    yield MessagesPane(self._sheet, self._tools, id="messages")
+                with Vertical(id="file-box", classes="pane"):
+                    yield PaneHeader(3, _("File"), id="file-header")
+                    yield SessionPane(id="file")
+        yield Gauges(self._sheet, self._opened.model.window, id="gauges")
+        yield Prompt(self._session.counter, id="prompt")
+        yield Bar(ground="surface", id="keys")
+
+    def refresh_facts(self) -> None:
+        """Say anew, in headers and bars, how things are."""
+
+    def panel_stops(self) -> list[str]:
+        """The ids of what can have the focus in a panel that stands in for the panes it covers; none without one."""
+        return []
+
+    # Sentences
+
+    def say(self, reason: Reason, *, fault: bool = True) -> None:
+        """Put a sentence above the prompt."""
+        if self._notice is None:
+            self._notice = Notice(id="notice")
+            self.mount(self._notice, before="#prompt")
+        self._notice.say(reason, fault=fault)
+
+    def hush(self) -> bool:
+        """Put the sentence away; whether there was one."""
+        return self._notice is not None and self._notice.hush()
+
+    def show_stage(self, moment: Moment) -> None:
+        self.query_one(StageBar).show(moment)
+
+    # Reading
+
+    @property
+    def _reader(self) -> Reading:
+        if self._reading is None:
+            from triptych_tui.screens.reading import Reading  # not needed for the first picture
+
+            self._reading = Reading(self, self._sheet)
+        return self._reading
+
+    async def action_search(self) -> None:
+        await self._reader.open_search()
+
+    def action_next_hit(self, direction: int) -> None:
+        self._reader.search.step(direction)
+
+    async def action_filter(self) -> None:
+        await self._reader.open_filter()
+
+    def action_original(self) -> None:
+        self._reader.show_original()
+
+    async def action_copy(self) -> None:
+        await self._reader.copy()
+
+    def on_key(self, event: Key) -> None:
+        """A letter that no pane has a key for: perhaps an input method is on."""
+        if event.character is not None and event.character >= FIRST_WIDE:
+            self._reader.hear_input_method(event)
+
+    # Focus
+
+    def action_prompt(self) -> None:
+        self.query_one(PromptText).focus()
+
+    def action_pane(self, pane: PaneName) -> None:
+        self._show_pane(pane)
+        self.query_one(f"#{pane}", LineView).focus()
+
+    def action_next_pane(self, direction: int) -> None:
+        """The prompt and the panes in turn; a panel stands in for the panes it covers."""
+        panel = self.panel_stops()
+        places = ["prompt-text", "messages", *panel] if panel else ["prompt-text", *PANES]
+        present = self.focused.id if self.focused is not None else None
+        index = places.index(present) if present in places else 0
+        target = places[(index + direction) % len(places)]
+        if target in PANES:
+            self._show_pane(target)
+        elif target in panel and self.has_class("-zoom"):
+            self.zoom("panel")
+        self.query_one(f"#{target}").focus()
+
+    def _show_pane(self, pane: PaneName) -> None:
+        self._shown = pane
+        for name in PANES:
+            self.set_class(name == pane, f"-show-{name}")
+        if self.has_class("-zoom"):
+            self.zoom(pane)
+        self.refresh_facts()
+
+    def action_zoom(self) -> None:
+        """Give the focused pane the whole body, or all their places back."""
+        if self.has_class("-zoom"):
+            self.zoom("")
+            return
+        boxes = {each.id for each in self.focused.ancestors} if self.focused is not None else set()
+        self.zoom(next((name for name in (*PANES, "panel") if f"{name}-box" in boxes), self._shown))
+
+    def zoom(self, place: str) -> None:
+        """Show this pane or the panel alone; "" shows all."""
+        for name in (*PANES, "panel"):
+            self.set_class(name == place, f"-zoom-{name}")
+        self.set_class(bool(place), "-zoom")
+
+    @on(LineView.CursorMoved)
+    def _on_cursor_moved(self, message: LineView.CursorMoved) -> None:
+        """One selection in all panes."""
+        source = message.view
+        if message.along and isinstance(source, SessionPane):
+            return  # the file came later than the list, and has the list's selection
+        index = source.selected if isinstance(source, ChatPane | MessagesPane | SessionPane) else None
+        if index is None or index >= len(self._sheet.entries):
+            return
+        for pane in self.query("ChatPane, MessagesPane, SessionPane").results(LineView):
+            if pane is not source and isinstance(pane, ChatPane | MessagesPane | SessionPane):
+                pane.select(index, reveal=pane.following or not message.along)
+
+    @on(LineView.FollowChanged)
+    def _on_follow_changed(self) -> None:
+        self.refresh_facts()
+
+    def _in_prompt(self) -> bool:
+        return self.focused is not None and self.focused.id == "prompt-text"
