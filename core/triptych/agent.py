@@ -22,6 +22,7 @@ from triptych.layers.summarize import SummaryPlan
 from triptych.messages import Message, ToolCall, tool_calls
 from triptych.models.assemble import AnswerBuilder
 from triptych.models.base import ChatModel, ModelError, Request, TextDelta
+from triptych.pictures import Picture, user_message
 from triptych.policy import decide
 from triptych.reasons import Reason, TriptychError
 from triptych.session import Session, SpareSummary
@@ -41,15 +42,24 @@ async def open_gate(stage: Stage, plan: Plan | SummaryPlan | None, reason: Reaso
     """The gate of the automatic mode."""
 
 
-async def run_turn(session: Session, text: str, *, model: ChatModel, tools: Toolbox, gate: Gate = open_gate) -> Outcome:
-    """Ask `text` and carry the turn through to its end; the session is saved when it is over, however it ends.
+async def run_turn(
+    session: Session,
+    text: str,
+    *,
+    pictures: Sequence[Picture] = (),
+    model: ChatModel,
+    tools: Toolbox,
+    gate: Gate = open_gate,
+) -> Outcome:
+    """Ask `text` with its `pictures`, and carry the turn through to its end.
 
+    The session is saved when the turn is over, however it ends.
     A turn whose first request fails is taken back whole. Raises ModelError when a request fails, CancelledError when it
     is cancelled, and what a faulty tool raises, all after the session has been brought in order and saved.
     """
     turn = _Turn(session, model, tools, gate)
     try:
-        outcome, reason = await turn.run(text)
+        outcome, reason = await turn.run(text, pictures)
     except asyncio.CancelledError:
         turn.close_open_calls()
         session.emit(TurnEnded("cancelled", Reason("turn.cancelled")))
@@ -110,14 +120,14 @@ class _Turn:
         self._summary_due = False
         self._summary: SpareSummary | None = None  # applied in this turn
 
-    async def run(self, text: str) -> tuple[Outcome, Reason | None]:
+    async def run(self, text: str, pictures: Sequence[Picture]) -> tuple[Outcome, Reason | None]:
         stages = self._session.policy.stages
         before = stages[1 : stages.index("request")]
         per_result = stages[stages.index("request") + 1 : stages.index("answer")]
         after = stages[stages.index("answer") + 1 :]
 
         await self._enter("receive", Reason("turn.received", {"characters": len(text)}))
-        self._session.append("receive", {"role": "user", "content": text}, Reason("turn.received"), self._action)
+        self._session.append("receive", user_message(text, pictures), Reason("turn.received"), self._action)
         await self._run_layers(before)
         outcome: Outcome = "too_many_rounds"
         reason: Reason | None = Reason("turn.too_many_rounds", {"rounds": self._session.policy.max_tool_rounds})

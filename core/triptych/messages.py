@@ -21,6 +21,9 @@ _SYSTEM_ROLES = ("system", "developer")
 _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _PICTURE_PARTS = ("image_url", "image", "input_image")
 
+PICTURE_SIGN = "[image]"
+"""Stands for a picture where a message is put into text for a model."""
+
 
 class ToolCall(NamedTuple):
     """One call of an assistant message. `arguments` is the model's raw text, valid JSON or not."""
@@ -72,12 +75,29 @@ def _part_texts(parts: Sequence[Any]) -> Iterator[str]:
                 yield value
 
 
-def pictures_in(message: Message) -> int:
-    """How many pictures the content parts hold."""
+def text_with_signs_of(message: Message) -> str:
+    """As `text_of`, the text parts followed by a `PICTURE_SIGN` for each picture."""
+    text, signs = text_of(message), [PICTURE_SIGN] * pictures_in(message)
+    return "\n".join([text, *signs] if text else signs) if signs else text
+
+
+def picture_parts(message: Message) -> list[dict[str, Any]]:
+    """The content parts that are pictures, in order."""
     content = message.get("content")
     if not isinstance(content, list):
-        return 0
-    return sum(isinstance(part, dict) and part.get("type") in _PICTURE_PARTS for part in content)
+        return []
+    return [part for part in content if isinstance(part, dict) and part.get("type") in _PICTURE_PARTS]
+
+
+def pictures_in(message: Message) -> int:
+    """How many pictures the content parts hold."""
+    return len(picture_parts(message))
+
+
+def reasoning_of(message: Message) -> str:
+    """What the model thought before it said this, as endpoints hand it over beside the content, else ""."""
+    value = message.get("reasoning_content")
+    return value if isinstance(value, str) else ""
 
 
 def tool_calls(message: Message) -> tuple[ToolCall, ...]:

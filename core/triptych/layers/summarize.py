@@ -10,7 +10,7 @@ from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary, messages_of
 from triptych.layers.parameters import at_least
 from triptych.layers.plan import Plan, make_plan, shown_indices
-from triptych.messages import Message, role_of, text_of, tool_calls, user_indices
+from triptych.messages import Message, role_of, text_with_signs_of, tool_calls, user_indices
 from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.tokens import Count, TokenCounter
@@ -109,7 +109,7 @@ def render(messages: Sequence[Message]) -> str:
     """Old messages as lines of text for the summarizer, as the lesson writes them."""
     lines: list[str] = []
     for message in messages:
-        if text := text_of(message):
+        if text := text_with_signs_of(message):
             lines.append(f"[{role_of(message)}] {text}")
         if role_of(message) == "assistant":
             lines += [f"[assistant 调用工具] {call.name}({call.arguments})" for call in tool_calls(message)]

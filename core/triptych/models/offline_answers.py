@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from triptych.messages import is_tool_response, role_of, text_of
+from triptych.messages import is_tool_response, pictures_in, role_of, text_of
 from triptych.models.base import Request
 from triptych.models.offline_language import LONGEST_QUOTE, Script, say, script_of
 from triptych.models.offline_recall import (
@@ -70,6 +70,12 @@ class _Conversation:
         self._wish = understand(self._question, self._known)
 
     def answer(self) -> Answer:
+        if self._place < 0 or not pictures_in(self._messages[self._place]):
+            return self._answer_to_text()
+        answer = self._answer_to_text() if self._question.strip() else Answer()
+        return answer if answer.calls else Answer(self._joined(self._say("no_pictures"), answer.text))
+
+    def _answer_to_text(self) -> Answer:
         fresh = [result for result in self._results if result.index > self._place]
         if fresh:
             return Answer(self._about(fresh))

@@ -109,6 +109,11 @@ _PHRASES: dict[str, tuple[str, str, str]] = {
         "我是離線模型：不連網路，不用金鑰，只知道這次請求裡的訊息。可以請我讀檔案、列出檔案、搜尋一個詞，告訴我要記住的事，"
         "或者問這些訊息裡的內容。",
     ),
+    "no_pictures": (
+        "I cannot see pictures: of this message I have only the text.",
+        "我看不到图片：这条消息我只读得到文字。",
+        "我看不到圖片：這則訊息我只讀得到文字。",
+    ),
     "noted": (
         "Noted. It is message {index} of my context, and I know it for as long as it stays there.",
         "记下了。它是我上下文里的消息 {index}，只要它还在，我就知道。",
