@@ -57,6 +57,12 @@ class TurnEnded(NamedTuple):
     reason: Reason | None = None
 
 
+class Noticed(NamedTuple):
+    """The core noticed something that a user should know and can mend; the turn goes on."""
+
+    reason: Reason
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
     """The head's list is on disk."""
@@ -69,5 +75,14 @@ class SaveFailed(NamedTuple):
 
 
 Event = (
-    StageEntered | TextStreamed | StreamEnded | StepCommitted | HeadMoved | ViewMoved | TurnEnded | Saved | SaveFailed
+    StageEntered
+    | TextStreamed
+    | StreamEnded
+    | StepCommitted
+    | HeadMoved
+    | ViewMoved
+    | TurnEnded
+    | Noticed
+    | Saved
+    | SaveFailed
 )

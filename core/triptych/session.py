@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from triptych.edits import EditConflict, append_edit, inverse_of
 from triptych.entries import Entry, Mark
-from triptych.events import Event, HeadMoved, Saved, SaveFailed, StepCommitted, ViewMoved
+from triptych.events import Event, HeadMoved, Noticed, Saved, SaveFailed, StepCommitted, ViewMoved
 from triptych.layers.plan import Plan, make_plan
 from triptych.messages import Message
 from triptych.policy import Policy
@@ -18,6 +18,7 @@ from triptych.reasons import Reason, TriptychError
 from triptych.stages import Stage
 from triptych.timeline import Step, Timeline
 from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage
+from triptych.usage import Sent, UsageHistory
 
 
 class Store(Protocol):
@@ -57,6 +58,7 @@ class Session:
         self.save_problem: Reason | None = None
         self.spare_summary: SpareSummary | None = None
         self._usage: MeasuredUsage | None = None
+        self._usage_history = UsageHistory()
         self._clock = clock
         self._listeners: list[Callable[[Event], None]] = []
         self._next_id = max((entry.id for entry in entries), default=-1) + 1
@@ -178,8 +180,16 @@ class Session:
         return True
 
     def record_usage(self, usage: Usage, weight: int) -> None:
-        """Remember what a request measured; `weight` is the estimator's for that same request."""
-        self._usage = MeasuredUsage(usage.prompt_tokens, self.counter.tokens(weight))
+        """Remember what a request of the list at the head measured; `weight` is the estimator's for that request."""
+        estimate = self.counter.tokens(weight)
+        self._usage = MeasuredUsage(usage.prompt_tokens, estimate)
+        dropped = self._usage_history.add(self.entries, Sent(estimate, usage.prompt_tokens))
+        if dropped is not None:
+            self.emit(Noticed(Reason("usage.beginning_dropped", {"read": dropped.read, "expected": dropped.expected})))
+
+    def forget_usage(self) -> None:
+        """Another model counts otherwise: what was measured until now says nothing about its requests."""
+        self._usage, self._usage_history = None, UsageHistory()
 
     def size(self, weight: int) -> Measured:
         """The size in tokens of a request of this estimated weight, measured where a measure is known."""

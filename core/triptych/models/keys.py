@@ -35,6 +35,24 @@ def key_for(base_url: str | None, *, flag_base_url: str | None = None, environme
     return key if any(url and _origin(url) == origin for url in trusted) else None
 
 
+def is_openai(base_url: str) -> bool:
+    """Whether a base URL is OpenAI's own, over https."""
+    return _is_openai(_origin(base_url))
+
+
+def same_server(one: str, other: str) -> bool:
+    """Whether two base URLs lead to the same program: scheme, host and port are the same."""
+    return _origin(one) == _origin(other)
+
+
+def usable_key(api_key: str | None, host: str) -> str | None:
+    """The key, None for an empty one. Raises ModelError when no header can carry it."""
+    if api_key and not (api_key.isascii() and api_key.isprintable()):
+        # The error of whoever tried to send it would quote it.
+        raise ModelError("model.key_unusable", host=host)
+    return api_key or None
+
+
 def _is_openai(origin: tuple[str, str, int | None]) -> bool:
     scheme, host, port = origin
     return scheme == "https" and port == 443 and (host == _OPENAI_HOST or host.endswith("." + _OPENAI_HOST))

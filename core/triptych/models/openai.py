@@ -19,7 +19,7 @@ from triptych.models.base import (
     UsageReport,
 )
 from triptych.models.failures import detail, status_failure, stream_failure
-from triptych.models.keys import OPENAI_URL, host_of
+from triptych.models.keys import OPENAI_URL, host_of, usable_key
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI, AsyncStream
@@ -60,10 +60,7 @@ class OpenAIModel:
         self.timeout = timeout
         self._base_url = base_url or OPENAI_URL
         self.host = host_of(self._base_url)
-        if api_key and not (api_key.isascii() and api_key.isprintable()):
-            # No header can carry it, and the error of whoever tries would quote it.
-            raise ModelError("model.key_unusable", host=self.host)
-        self._api_key = api_key or None
+        self._api_key = usable_key(api_key, self.host)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r}, host={self.host!r})"
