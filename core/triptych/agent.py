@@ -21,7 +21,8 @@ from triptych.layers.plan import Plan, make_plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import Message, ToolCall, tool_calls
 from triptych.models.assemble import AnswerBuilder
-from triptych.models.base import ChatModel, ModelError, Request, TextDelta
+from triptych.models.base import ChatModel, ModelError, ReasoningDelta, Request, TextDelta
+from triptych.models.retries import Wait, stream_with_retries, wait_silently
 from triptych.pictures import Picture, user_message
 from triptych.policy import decide
 from triptych.reasons import Reason, TriptychError
@@ -51,13 +52,14 @@ async def run_turn(
     tools: Toolbox,
     gate: Gate = open_gate,
 ) -> Outcome:
+    wait: Wait = wait_silently,
     """Ask `text` with its `pictures`, and carry the turn through to its end.
 
-    The session is saved when the turn is over, however it ends.
+    The session is saved when the turn is over, however it ends. `wait` is awaited before a request is sent once more.
     A turn whose first request fails is taken back whole. Raises ModelError when a request fails, CancelledError when it
     is cancelled, and what a faulty tool raises, all after the session has been brought in order and saved.
     """
-    turn = _Turn(session, model, tools, gate)
+    turn = _Turn(session, model, tools, gate, wait)
     try:
         outcome, reason = await turn.run(text, pictures)
     except asyncio.CancelledError:
@@ -83,24 +85,32 @@ class WrittenSummary(NamedTuple):
     usage: Usage | None
 
 
-async def write_summary(session: Session, plan: SummaryPlan, model: ChatModel) -> WrittenSummary:
+async def write_summary(
+    session: Session, plan: SummaryPlan, model: ChatModel, wait: Wait = wait_silently
+) -> WrittenSummary:
     """Layer 3's second act: send the plan's request and put the summary into the plan. Nothing is applied yet.
 
     Raises ModelError when the request fails.
     """
     builder = AnswerBuilder()
     try:
-        async with aclosing(model.stream(Request(plan.request))) as deltas:
-            async for delta in deltas:
-                builder.add(delta)
-                if isinstance(delta, TextDelta):
-                    session.emit(TextStreamed(delta.text, summary=True))
+        await _stream(session, model, Request(plan.request), builder, wait, summary=True)
     finally:
         session.emit(StreamEnded())
     return WrittenSummary(builder.text, plan.with_summary(builder.text), builder.usage)
 
 
 def interrupted_result(call: ToolCall) -> Message:
+async def _stream(
+    session: Session, model: ChatModel, request: Request, builder: AnswerBuilder, wait: Wait, *, summary: bool = False
+) -> None:
+    async with aclosing(stream_with_retries(model, request, wait)) as deltas:
+        async for delta in deltas:
+            builder.add(delta)
+            if isinstance(delta, TextDelta | ReasoningDelta):
+                session.emit(TextStreamed(delta.text, summary, reasoning=isinstance(delta, ReasoningDelta)))
+
+
     """The result that closes a call nobody answered."""
     return {"role": "tool", "tool_call_id": call.id, "content": INTERRUPTED_RESULT}
 
@@ -108,12 +118,13 @@ def interrupted_result(call: ToolCall) -> Message:
 class _Turn:
     """The state of one turn under way."""
 
-    def __init__(self, session: Session, model: ChatModel, tools: Toolbox, gate: Gate) -> None:
+    def __init__(self, session: Session, model: ChatModel, tools: Toolbox, gate: Gate, wait: Wait) -> None:
         self._session = session
         self._model = model
         self._tools = tools
         self._gate = gate
         self._action = session.begin_action()
+        self._wait = wait
         self._requests = 0
         self._answered = False  # a request of this turn has succeeded: what it brought is kept
         self._open_calls: list[ToolCall] = []
@@ -210,7 +221,7 @@ class _Turn:
             await self._enter("summarize", first.reason, first)
             started = monotonic()
             try:
-                written = await write_summary(session, first, self._model)
+                written = await write_summary(session, first, self._model, self._wait)
             except ModelError as error:
                 # The question can still be asked with the whole list; if the fault stays, the request will say so.
                 await self._enter("summarize", Reason("summarize.failed", {"why": error.reason}), actor="program")
@@ -243,7 +254,7 @@ class _Turn:
         await self._enter("request", Reason("turn.request", values))
         builder, started = AnswerBuilder(), monotonic()
         try:
-            await self._stream(Request(tuple(messages_of(entries)), schemas), builder)
+            await _stream(session, self._model, Request(tuple(messages_of(entries)), schemas), builder, self._wait)
             calls = self._calls_of(builder)
             if not calls:
                 await self._enter("answer", Reason("turn.answer"))
@@ -273,18 +284,11 @@ class _Turn:
             raise ModelError("model.empty", model=self._model.name)
         return tool_calls(builder.message())
 
-    async def _stream(self, request: Request, builder: AnswerBuilder) -> None:
-        async with aclosing(self._model.stream(request)) as deltas:
-            async for delta in deltas:
-                builder.add(delta)
-                if isinstance(delta, TextDelta):
-                    self._session.emit(TextStreamed(delta.text))
-
     def _keep_partial(self, builder: AnswerBuilder) -> None:
         """Keep the text that had streamed when the turn was cancelled; calls that were not run are dropped."""
         if builder.text.strip():
-            message: Message = {"role": "assistant", "content": builder.text}
-            self._session.append("answer", message, Reason("turn.cancelled"), self._action, marks=(Interrupted(),))
+            message, marks = builder.message_without_calls(), (Interrupted(),)
+            self._session.append("answer", message, Reason("turn.cancelled"), self._action, marks=marks)
 
     async def _run_tools(self, stages: Iterable[Stage]) -> None:
         """Run the open calls one after the other; each result goes through `stages` before it is history."""

@@ -23,10 +23,11 @@ class StageEntered(NamedTuple):
 
 
 class TextStreamed(NamedTuple):
-    """The model said a piece of text; `summary`: it belongs to a summary, not to the conversation."""
+    """The model said a piece of text, or only thought it (`reasoning`); `summary`: it belongs to a summary."""
 
     text: str
     summary: bool = False
+    reasoning: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -140,7 +140,13 @@ def chosen_model(settings: Settings, environment: Mapping[str, str], *, pace: fl
         raise SettingsError("settings.not_a_url", source=source, value=error.reason.values["base_url"]) from None
     flag_base_url = settings.base_url if source == "--base-url" else None
     key = key_for(settings.base_url, flag_base_url=flag_base_url, environment=environment)
-    return OpenAIModel(name=settings.model, base_url=settings.base_url, api_key=key, window=settings.window)
+    return OpenAIModel(
+        name=settings.model,
+        base_url=settings.base_url,
+        api_key=key,
+        key_source="OPENAI_API_KEY",
+        window=settings.window,
+    )
 
 
 _Found = Iterator[tuple[str, tuple[Any, str]]]

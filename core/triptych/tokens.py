@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from triptych.entries import Entry
-from triptych.messages import Message, pictures_in, text_of, tool_calls
+from triptych.messages import Message, pictures_in, reasoning_of, text_of, tool_calls
 
 PICTURE_TOKENS = 800
 """What the second lesson counts for a picture, whatever its size."""
@@ -83,7 +83,7 @@ class TokenCounter:
         self._weights: WeakKeyDictionary[Entry, int] = WeakKeyDictionary()
 
     def weight(self, entry: Entry) -> int:
-        """The weight of an entry: content, names and arguments of its calls, pictures."""
+        """The weight of an entry: content, reasoning, names and arguments of its calls, pictures."""
         weight = self._weights.get(entry)
         if weight is None:
             weight = self._weights[entry] = self.message_weight(entry.message)
@@ -91,7 +91,7 @@ class TokenCounter:
 
     def message_weight(self, message: Message) -> int:
         estimate = self.estimator.weight
-        weight = estimate(text_of(message))
+        weight = estimate(text_of(message)) + estimate(reasoning_of(message))
         for call in tool_calls(message):
             weight += estimate(call.name) + estimate(call.arguments)
         return weight + pictures_in(message) * PICTURE_TOKENS * self.estimator.denominator

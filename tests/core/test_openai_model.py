@@ -78,7 +78,7 @@ async def ask(reply: Reply, request: Request = QUESTION) -> AnswerBuilder:
 async def failure_of(reply: Reply, *, seconds: float = 30) -> tuple[str, dict[str, Any]]:
     """Id and values of the error that one request ends in."""
     async with OpenAIServer([reply]) as server:
-        model = OpenAIModel(name="m", base_url=server.base_url, api_key=KEY, timeout=seconds)
+        model = OpenAIModel(name="m", base_url=server.base_url, api_key=KEY, key_source="the test", timeout=seconds)
         with pytest.raises(ModelError) as caught:
             await collect(model)
         assert_no_key_in(caught.value)
@@ -303,27 +303,31 @@ async def test_cancelling_closes_the_connection(after: int) -> None:
 @pytest.mark.parametrize(
     ("reply", "reason", "values"),
     [
-        (error(401, f"Incorrect API key provided: {KEY}"), "model.key_rejected", {"status": 401}),
-        (error(403, "no"), "model.key_rejected", {"status": 403}),
-        (error(404, "no model m"), "model.not_found", {"model": "m", "detail": "no model m"}),
+        (error(401, f"Incorrect API key provided: {KEY}"), "model.key_rejected", {"status": 401, "source": "the test"}),
+        (error(403, "no"), "model.key_rejected", {"status": 403, "source": "the test"}),
+        (error(404, "no model m"), "model.not_found", {"model": "m", "status": 404, "detail": "no model m"}),
         (error(400, "bad\nfield"), "model.refused", {"status": 400, "detail": "bad field"}),
         (error(422, "x" * 1000), "model.refused", {"status": 422, "detail": "x" * 300}),
+        (error(408, "late"), "model.server_error", {"status": 408, "retry_after": None, "detail": "late"}),
+        (error(409, "busy"), "model.server_error", {"status": 409, "retry_after": None, "detail": "busy"}),
+        (error(402, "no money"), "model.no_quota", {"status": 402, "detail": "no money"}),
+        (error(429, "spent", code="insufficient_quota"), "model.no_quota", {"status": 429, "detail": "spent"}),
         (error(418, f"your key is {KEY}!"), "model.refused", {"status": 418, "detail": "your key is …!"}),
         (
             error(429, "slow down", headers={"Retry-After": "7.5"}),
             "model.rate_limited",
-            {"retry_after": 7.5, "detail": "slow down"},
+            {"status": 429, "retry_after": 7.5, "detail": "slow down"},
         ),
-        (error(429, ""), "model.rate_limited", {"retry_after": None, "detail": ""}),
+        (error(429, ""), "model.rate_limited", {"status": 429, "retry_after": None, "detail": ""}),
         (
             error(429, "", headers={"Retry-After": "9" * 30}),
             "model.rate_limited",
-            {"retry_after": None, "detail": ""},
+            {"status": 429, "retry_after": None, "detail": ""},
         ),
         (
             error(429, "", headers={"Retry-After": "soon"}),
             "model.rate_limited",
-            {"retry_after": None, "detail": ""},
+            {"status": 429, "retry_after": None, "detail": ""},
         ),
         (
             error(503, "busy", headers={"Retry-After": "-3"}),
@@ -340,7 +344,11 @@ async def test_cancelling_closes_the_connection(after: int) -> None:
             "model.server_error",
             {"status": 502, "retry_after": None, "detail": "<html>Bad gateway</html>"},
         ),
-        (Reply([b'{"detail": "Not Found"}'], 404), "model.not_found", {"model": "m", "detail": "Not Found"}),
+        (
+            Reply([b'{"detail": "Not Found"}'], 404),
+            "model.not_found",
+            {"model": "m", "status": 404, "detail": "Not Found"},
+        ),
         (Reply([b'[{"error": 1}]'], 400), "model.refused", {"status": 400, "detail": ""}),
         (Reply([b'{"error": {"message": [1], "code": {}}}'], 400), "model.refused", {"status": 400, "detail": ""}),
         (
@@ -368,6 +376,10 @@ async def test_refusals(reply: Reply, reason: str, values: dict[str, Any]) -> No
         error(400, "prompt is too long: 209353 tokens > 199999 maximum"),
         error(400, "Range of input length should be [1, 129024]"),
         error(413, "Please reduce the length of the messages or completion."),
+        Reply([b"<html>Request Entity Too Large</html>"], 413),
+        error(400, "The decoder prompt (length 40000) is longer than the maximum model length of 32768."),
+        error(400, "max_tokens must be at least 1, got -77.", type="BadRequestError"),
+        error(429, "Request too large for m on tokens per min (TPM): Limit 10000, Requested 12000."),
         Reply([json.dumps({"error": {"message": "Context size has been exceeded."}})]),
     ],
 )
@@ -422,7 +434,7 @@ async def test_a_connection_closed_instead_of_an_answer() -> None:
     [
         ({"message": f"out of memory {KEY}"}, "model.stream_error", {"detail": "out of memory …"}),
         ({"message": "upstream", "code": 502}, "model.server_error", {"status": 502, "retry_after": None}),
-        ({"message": "too fast", "code": "429"}, "model.rate_limited", {"retry_after": None}),
+        ({"message": "too fast", "code": "429"}, "model.rate_limited", {"status": 429, "retry_after": None}),
         ({"message": "?", "code": "rate_limit"}, "model.stream_error", {"detail": "?"}),
         ("plain words", "model.stream_error", {"detail": "plain words"}),
     ],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support_strategies import CHARACTERS, any_lists, chat_lists
 from triptych.entries import Entry, entries_from
-from triptych.messages import Message, pictures_in, role_of, text_of, tool_calls
+from triptych.messages import Message, pictures_in, reasoning_of, role_of, text_of, tool_calls
 from triptych.tokens import ESTIMATORS, Count, Measured, MeasuredUsage, TokenCounter, Usage, apportion
 
 MIXED = st.text(st.one_of(CHARACTERS, st.sampled_from("中文字、。「」［］ｆカかな한글“”")), max_size=200)
@@ -27,7 +27,7 @@ def articles_estimate(text: str) -> int:
 def said(message: Message) -> str:
     """Everything of a message that is counted as text."""
     calls = tool_calls(message)
-    return text_of(message) + "".join(call.name + call.arguments for call in calls)
+    return text_of(message) + reasoning_of(message) + "".join(call.name + call.arguments for call in calls)
 
 
 def counter(name: str = "meowgent") -> TokenCounter:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _, ngettext
+from triptych_tui.model_words import IN_SHORT, MODELS
 from triptych_tui.plain import plain
 from triptych_tui.untrusted import clean
 
@@ -35,6 +36,19 @@ def say(reason: Reason) -> str:
     sentence = SENTENCES.get(reason.id)
     if sentence is None:
         return _("Something happened that has no words yet: {id}").format(id=_shown(str(reason)))
+    return _filled(sentence, reason)
+
+
+def fault_in_short(reason: Reason) -> tuple[str, str]:
+    """What went wrong with a request in a few words, and whose fault it is; what was kept others say."""
+    sentence = IN_SHORT.get(reason.id)
+    if sentence is None:
+        return "", say(reason)
+    fault, _dash, cause = _filled(sentence, reason).partition(plain(" — "))
+    return fault, cause
+
+
+def _filled(sentence: str | _Counted, reason: Reason) -> str:
     if isinstance(sentence, _Counted):
         template = ngettext(sentence.one, sentence.many, reason.values.get(sentence.by, 0))
     else:
@@ -217,52 +231,6 @@ _TURN: Mapping[str, str | _Counted] = {
     "edit.entries_changed": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
 }
 
-_MODELS: Mapping[str, str | _Counted] = {
-    "model.empty": N_("{model} answered nothing. The session is kept; try again."),
-    "model.bad_base_url": N_(
-        "The base URL {base_url} is none. Nothing was sent; give one like http://localhost:11434/v1."
-    ),
-    "model.key_unusable": N_("The key for {host} holds characters that no key has. Nothing was sent; set it again."),
-    "model.key_rejected": N_(
-        "{host} rejected the key ({status}). The session is kept; check OPENAI_API_KEY, or choose another model."
-    ),
-    "model.not_found": N_(
-        "{host} does not know the model {model}[: {detail}]. "
-        "The session is kept; check the model's name and the base URL."
-    ),
-    "model.rate_limited": N_(
-        "{host} allows no more requests for now[: {detail}]. The session is kept; try again[ in {retry_after:.0f} s]."
-    ),
-    "model.context_length": N_(
-        "The request does not fit the context window[: ~{tokens} tokens > {window}][: {host} says {detail}]. "
-        "The session is kept; summarize old turns, then ask again."
-    ),
-    "model.server_error": N_(
-        "{host} failed ({status})[: {detail}]. The session is kept; try again[ in {retry_after:.0f} s]."
-    ),
-    "model.refused": N_(
-        "{host} refused the request ({status})[: {detail}]. The session is kept; choose another model."
-    ),
-    "model.redirected": N_(
-        "{host} sends on to another address ({status})[, {target}]. "
-        "Nothing was sent there; give that base URL yourself."
-    ),
-    "model.stream_error": N_("{host} broke off its answer with an error[: {detail}]. The session is kept; try again."),
-    "model.bad_stream": N_("{host} sent an answer that cannot be read. The session is kept; check the base URL."),
-    "model.unsendable": N_(
-        "This request cannot be written as JSON for {host}. The session is kept; undo the last step."
-    ),
-    "model.cut_off": N_("The connection to {host} ended before the answer did. The session is kept; try again."),
-    "model.timeout": N_("{host} was silent for {seconds:g} s. The session is kept; try again."),
-    "model.unreachable": N_(
-        "{host} cannot be reached[: {detail}]. The session is kept; check that it runs, and the base URL."
-    ),
-    "model.no_connection": N_(
-        "No connection to {host} can be made[: {detail}]. "
-        "The session is kept; check the base URL and the proxy variables."
-    ),
-}
-
 _SETTINGS: Mapping[str, str | _Counted] = {
     "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
     "parameter.not_a_number": N_("{name} is “{value}”, which is no number. Nothing was changed."),
@@ -357,7 +325,7 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
 SENTENCES: Mapping[str, str | _Counted] = {
     **_LAYERS,
     **_TURN,
-    **_MODELS,
+    **MODELS,
     **_SETTINGS,
     **_FILES,
     **_WORKBENCH,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from triptych.messages import Message
-from triptych.models.base import Delta, Finish, FinishReason, TextDelta, ToolCallDelta, UsageReport
+from triptych.models.base import Delta, Finish, FinishReason, ReasoningDelta, TextDelta, ToolCallDelta, UsageReport
 from triptych.tokens import Usage
 
 
@@ -28,6 +28,7 @@ class AnswerBuilder:
         self.usage: Usage | None = None
         self.finish: FinishReason | None = None
         self._text: list[str] = []
+        self._reasoning: list[str] = []
         self._calls: list[tuple[int, _Call]] = []
         self._newest: dict[int, _Call] = {}
         self._identified: dict[tuple[int, str], _Call] = {}
@@ -36,6 +37,8 @@ class AnswerBuilder:
         match delta:
             case TextDelta(text):
                 self._text.append(text)
+            case ReasoningDelta(text):
+                self._reasoning.append(text)
             case ToolCallDelta():
                 call = self._call_of(delta)
                 call.name = call.name or delta.name or ""
@@ -67,15 +70,23 @@ class AnswerBuilder:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is neither a call nor any text but white space: nothing an API would take back."""
+        """Whether there is neither a call nor any text but white space, whatever was thought."""
         return not self._calls and not self.text.strip()
 
     def message(self) -> Message:
         """The assistant message: calls in the order of their index, content None where calls came without text."""
-        text = self.text
-        if not self._calls:
-            return {"role": "assistant", "content": text}
-        return {"role": "assistant", "content": text or None, "tool_calls": list(self._wire_calls())}
+        message = self.message_without_calls()
+        if self._calls:
+            message["content"] = message["content"] or None
+            message["tool_calls"] = list(self._wire_calls())
+        return message
+
+    def message_without_calls(self) -> Message:
+        """What was said, and as `reasoning_content` what was thought: some endpoints want that back between calls."""
+        message: Message = {"role": "assistant", "content": self.text}
+        if reasoning := _encodable("".join(self._reasoning)):
+            message["reasoning_content"] = reasoning
+        return message
 
     def _wire_calls(self) -> Iterator[dict[str, Any]]:
         """The calls in wire form; one that came without an id gets one that no other call of this answer has."""

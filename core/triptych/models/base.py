@@ -21,6 +21,12 @@ class TextDelta(NamedTuple):
     text: str
 
 
+class ReasoningDelta(NamedTuple):
+    """A piece of what a model thinks before it answers."""
+
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
     """A piece of a tool call. `id` and `name` come with the first piece, or, from some servers, with every one."""
@@ -45,11 +51,24 @@ class Finish(NamedTuple):
     reason: FinishReason
 
 
-Delta = TextDelta | ToolCallDelta | UsageReport | Finish
+Delta = TextDelta | ReasoningDelta | ToolCallDelta | UsageReport | Finish
 
 
 class ModelError(TriptychError):
-    """The endpoint refused, failed or answered nonsense; nothing of the session changed by it."""
+    """The endpoint refused, failed or answered nonsense; nothing of the session changed by it.
+
+    may_pass: the same request, sent again, may well succeed.
+    """
+
+    def __init__(self, reason_id: str, /, *, may_pass: bool = False, **values: Any) -> None:
+        super().__init__(reason_id, **values)
+        self.may_pass = may_pass
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds that the endpoint asked to wait, None where it did not say."""
+        seconds: float | None = self.reason.values.get("retry_after")
+        return seconds
 
 
 class ChatModel(Protocol):

@@ -18,41 +18,57 @@ LONGEST_WAIT = 86_400.0
 # No two servers word it alike; the codes of OpenAI and llama.cpp match the first alternative too.
 _CONTEXT_LENGTH = re.compile(
     r"context[ _-]?(length|size|window)"
-    r"|prompt (is )?too long|maximum prompt length|prompt 超长"
-    r"|exceeded model token limit|input token count|range of input length|reduce the length of the messages",
+    r"|prompt (is )?too long|maximum (prompt|model) length|prompt 超长|request too large|string_above_max_length"
+    r"|max_tokens must be at least 1, got -|inputs` tokens \+ `max_new_tokens"
+    r"|exceeded model token limit|input token count|range of input length"
+    r"|reduce (the length of the messages|your message)",
     re.IGNORECASE,
 )
 
+_TEMPORARY = (408, 409)
+"""Refusals that mean no more than a server that was busy."""
+_QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached")
+
 
 def status_failure(
-    status: int, body: object, headers: Mapping[str, str], *, model: str, host: str, secret: str | None
+    status: int,
+    body: object,
+    headers: Mapping[str, str],
+    *,
+    model: str,
+    host: str,
+    secret: str | None,
+    key_source: str = "",
 ) -> ModelError:
     """The failure that a status of 300 or more stands for, with what the body says of it."""
     said = detail(message_in(body), secret)
     match status:
+        case 401 | 403 if not secret:
+            return ModelError("model.key_missing", host=host, status=status)
         case 401 | 403:  # no detail: OpenAI's own message repeats parts of the key
-            return ModelError("model.key_rejected", host=host, status=status)
+            return ModelError("model.key_rejected", host=host, status=status, source=key_source)
         case 404:
-            return ModelError("model.not_found", model=model, host=host, detail=said)
-        case 429:
-            return ModelError("model.rate_limited", host=host, retry_after=retry_after(headers), detail=said)
+            return ModelError("model.not_found", model=model, host=host, status=status, detail=said)
     if status < 400:
-        return ModelError(
-            "model.redirected", host=host, status=status, target=detail(headers.get("location", ""), secret)
-        )
-    if is_context_length(body):
-        return ModelError("model.context_length", host=host, detail=said)
-    if status >= 500:
-        wait = retry_after(headers)
-        return ModelError("model.server_error", host=host, status=status, retry_after=wait, detail=said)
+        target = detail(headers.get("location", ""), secret)
+        return ModelError("model.redirected", host=host, status=status, target=target)
+    if status == 413 or is_context_length(body):
+        return ModelError("model.context_length", host=host, status=status, detail=said)
+    if status == 402 or (status == 429 and _field(body, "code") in _QUOTA_CODES):
+        return ModelError("model.no_quota", host=host, status=status, detail=said)
+    values = {"host": host, "status": status, "retry_after": retry_after(headers), "detail": said}
+    if status == 429:
+        return ModelError("model.rate_limited", may_pass=True, **values)
+    if status >= 500 or status in _TEMPORARY:
+        return ModelError("model.server_error", may_pass=True, **values)
     return ModelError("model.refused", host=host, status=status, detail=said)
 
 
-def stream_failure(body: object, *, model: str, host: str, secret: str | None) -> ModelError:
+def stream_failure(body: object, *, model: str, host: str, secret: str | None, key_source: str = "") -> ModelError:
     """The failure that an error among the chunks of an answer stands for: by its code where that is an HTTP status."""
     code = _field(body, "code")
     if re.fullmatch("[45][0-9][0-9]", code):
-        return status_failure(int(code), body, {}, model=model, host=host, secret=secret)
+        return status_failure(int(code), body, {}, model=model, host=host, secret=secret, key_source=key_source)
     said = detail(message_in(body), secret)
     if is_context_length(body):
         return ModelError("model.context_length", host=host, detail=said)

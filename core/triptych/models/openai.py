@@ -13,6 +13,7 @@ from triptych.models.base import (
     Finish,
     FinishReason,
     ModelError,
+    ReasoningDelta,
     Request,
     TextDelta,
     ToolCallDelta,
@@ -40,7 +41,8 @@ class OpenAIModel:
     """A chat model behind an OpenAI-compatible endpoint.
 
     `base_url` None is OpenAI itself; `api_key` is sent to that endpoint as it is, so ask `keys.key_for` first;
-    `window` is the context window in tokens; `timeout` is how many seconds the endpoint may be silent.
+    `key_source` is what is said of where a key comes from that the endpoint rejects. `window` is the context window in
+    tokens; `timeout` is how many seconds the endpoint may be silent.
     Raises ModelError when the base URL or the key can be none. One request is made a stream, and none is repeated.
     """
 
@@ -52,6 +54,7 @@ class OpenAIModel:
         name: str,
         base_url: str | None = None,
         api_key: str | None = None,
+        key_source: str = "",
         window: int | None = None,
         timeout: float = 300.0,
     ) -> None:
@@ -61,6 +64,7 @@ class OpenAIModel:
         self._base_url = base_url or OPENAI_URL
         self.host = host_of(self._base_url)
         self._api_key = usable_key(api_key, self.host)
+        self._key_source = key_source
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(name={self.name!r}, host={self.host!r})"
@@ -71,7 +75,7 @@ class OpenAIModel:
         await asyncio.to_thread(importlib.import_module, "openai")
         from openai import APIError
 
-        failure = ModelError("model.cut_off", host=self.host)
+        failure = ModelError("model.cut_off", may_pass=True, host=self.host)
         finished = False
         async with self._connect() as client:
             chunks = await self._open(client, request)
@@ -137,7 +141,7 @@ class OpenAIModel:
         from openai import APIStatusError, APITimeoutError
 
         if isinstance(error, APITimeoutError):
-            return ModelError("model.timeout", host=self.host, seconds=self.timeout)
+            return ModelError("model.timeout", may_pass=True, host=self.host, seconds=self.timeout)
         if isinstance(error, APIStatusError):
             return status_failure(
                 error.status_code,
@@ -146,21 +150,24 @@ class OpenAIModel:
                 model=self.name,
                 host=self.host,
                 secret=self._api_key,
+                key_source=self._key_source,
             )
         return self._unreachable(error.__cause__ or error)
 
     def _unreachable(self, cause: BaseException) -> ModelError:
         said = detail(str(cause) or type(cause).__name__, self._api_key)
-        return ModelError("model.unreachable", host=self.host, detail=said)
+        return ModelError("model.unreachable", may_pass=True, host=self.host, detail=said)
 
     def _stream_failure(self, error: APIError) -> ModelError:
         from openai import APIConnectionError, APITimeoutError
 
         if isinstance(error, APITimeoutError):
-            return ModelError("model.timeout", host=self.host, seconds=self.timeout)
+            return ModelError("model.timeout", may_pass=True, host=self.host, seconds=self.timeout)
         if isinstance(error, APIConnectionError):
-            return ModelError("model.cut_off", host=self.host)
-        return stream_failure(error.body, model=self.name, host=self.host, secret=self._api_key)
+            return ModelError("model.cut_off", may_pass=True, host=self.host)
+        return stream_failure(
+            error.body, model=self.name, host=self.host, secret=self._api_key, key_source=self._key_source
+        )
 
 
 def _deltas(chunk: object) -> Iterator[Delta]:
@@ -168,6 +175,8 @@ def _deltas(chunk: object) -> Iterator[Delta]:
     choices = getattr(chunk, "choices", None)
     choice = choices[0] if isinstance(choices, list) and choices else None
     delta = getattr(choice, "delta", None)
+    if thought := _reasoning_in(delta):
+        yield ReasoningDelta(thought)
     if text := text_of({"content": getattr(delta, "content", None)}):
         yield TextDelta(text)
     calls = getattr(delta, "tool_calls", None)
@@ -180,6 +189,12 @@ def _deltas(chunk: object) -> Iterator[Delta]:
     prompt_tokens = _count(getattr(usage, "prompt_tokens", None))
     if prompt_tokens is not None:
         yield UsageReport(prompt_tokens, _count(getattr(usage, "completion_tokens", None)) or 0)
+
+
+def _reasoning_in(delta: object) -> str:
+    """A piece of reasoning, by the name that vLLM, llama.cpp and DeepSeek or that Ollama and OpenRouter give it."""
+    values = (getattr(delta, name, None) for name in ("reasoning_content", "reasoning"))
+    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def _count(value: object) -> int | None:
