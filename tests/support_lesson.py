@@ -42,7 +42,7 @@ class LessonAgent:
                 return
             for call in answer["tool_calls"]:
                 output = self._run_tool(call["function"]["name"], json.loads(call["function"]["arguments"]))
-                self.history.append({"role": "tool", "tool_call_id": call["id"], "content": _cut(output)})
+                self.history.append({"role": "tool", "tool_call_id": call["id"], "content": cut(output)})
 
     def saved(self) -> bytes:
         return json.dumps(self.history, indent=2, ensure_ascii=False).encode()
@@ -72,7 +72,8 @@ def read_file_of(workspace: Path) -> Callable[[str, Message], str]:
     return lambda name, arguments: (workspace / arguments["path"]).read_text("utf-8")
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """What becomes of a tool's output before it is history."""
     if len(text) <= LIMIT:
         return text
     head = LIMIT // 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from triptych.edits import Edit, apply, apply_in_place, inverse_of
-from triptych.entries import Entry
+from triptych.entries import Entry, Summary
 from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.tokens import Count, Usage
@@ -42,6 +42,7 @@ class Timeline:
         self._redo_child: dict[int | None, int] = {}
         self._displaced: dict[int, int] = {}  # by step: what redo led to before it was committed
         self._originals: dict[int, Entry] = {}
+        self._replaced: dict[int, tuple[Entry, ...]] = {}  # by the id of a summary
         self._head: int | None = None
         self._view: int | None = None
         # The states worth keeping: where edits are applied next, and what is on screen. All others are walked to.
@@ -75,6 +76,10 @@ class Timeline:
     def original(self, entry_id: int) -> Entry | None:
         """The entry as it was before any step replaced or removed it; None when none ever did."""
         return self._originals.get(entry_id)
+
+    def replaced(self, summary_id: int) -> tuple[Entry, ...]:
+        """What a summary was put in place of, as layers before it had left it; empty where that is not known."""
+        return self._replaced.get(summary_id, ())
 
     def path(self) -> list[Step]:
         """The steps from the first to the head."""
@@ -110,6 +115,9 @@ class Timeline:
         for edit in step.edits:
             for entry in edit.removed:
                 self._originals.setdefault(entry.id, entry)
+            for entry in edit.inserted:
+                if any(isinstance(mark, Summary) and mark.of for mark in entry.marks):
+                    self._replaced.setdefault(entry.id, edit.removed)
         if viewing_head:
             self._view = step.id
         self._keep(step.id, state)

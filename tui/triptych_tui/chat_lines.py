@@ -140,9 +140,9 @@ class ChatLines:
         replaced = next((len(mark.of) for mark in entry.marks if isinstance(mark, Summary)), 0)
         words = ngettext("{count} entry {arrow} 1 summary", "{count} entries {arrow} 1 summary", replaced)
         title = words.format(count=replaced, arrow=self._glyphs.call) if replaced else _("earlier summary")
-        before = sheet.tokens_before(entry)
+        before = sheet.session.timeline.replaced(entry.id)
         now = f"~{sheet.tokens_of(index):,}"
-        sizes = now if before is None else f"~{before:,} {self._glyphs.call} {now}"
+        sizes = f"~{sheet.session.counter.count(before).tokens:,} {self._glyphs.call} {now}" if before else now
         left = [*self._head(index), Span(title + " ", "l3", "b")]
         rule = max(width - sum(len(s.text) for s in left) - len(sizes) - 2, 0)
         left.append(Span(self._glyphs.rule * rule, "l3"))
