@@ -284,7 +284,7 @@ async def _first_of(waiting: Any, gone: asyncio.Task[None]) -> None:
 
 class Script:
     """Answers from plain data, in order: `{"text": …}`, `{"tool_calls": [{"name", "arguments"}]}`, both in one,
-    `{"status": 429, "message": …}`, or `{"text": …, "stall": true}`, which never goes on after its text.
+    `{"status": 429, "message": …, "headers": …}`, or `{"text": …, "stall": true}`, which never goes on after its text.
 
     A request for a summary gets the next `{"summary": …}` instead, or a sentence with the number of lines it was given.
     """
@@ -305,7 +305,7 @@ class Script:
             return error(500, "the script has no more answers")
         item = self._answers.popleft()
         if "status" in item:
-            return error(item["status"], item.get("message", ""))
+            return error(item["status"], item.get("message", ""), headers=item.get("headers"))
         text = item.get("text", "")
         reply = answer(text, [self._call(call) for call in item.get("tool_calls", ())], usage=usage)
         return stalled(reply, 1 + len(text_chunks(text))) if item.get("stall") else reply

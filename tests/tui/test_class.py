@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support_lesson import LessonAgent, read_file_of
 from tests.support_openai_server import serve
@@ -76,12 +79,17 @@ def test_four_questions_show_all_three_layers_and_leave_the_lessons_file(tmp_pat
     assert all(mark in screens[3] for mark in ("TRUNC", "CLEARED", "SUMMARY", "ACK"))
 
 
-def test_the_same_class_with_a_model_and_a_key_from_the_environment(tmp_path: Path) -> None:
+TOO_MANY = {"status": 429, "message": "slow down", "headers": {"Retry-After": "0"}}
+
+
+@pytest.mark.parametrize("named", ["on the command line", "in the environment"])
+def test_the_same_class_at_an_endpoint_that_is_busy_once(tmp_path: Path, named: str) -> None:
     script: list[dict[str, Any]] = [{"summary": "The user read welcome.txt."}]
     answers: list[Message] = []
-    for question in QUESTIONS:
+    for number, question in enumerate(QUESTIONS):
         paths = [word for word in question.split() if "." in word]
         arguments = [json.dumps({"path": path}) for path in paths]
+        script += [TOO_MANY] if number == 1 else []
         script.append({"tool_calls": [{"name": "read_file", "arguments": text} for text in arguments]})
         script.append({"text": f"That was {question}."})
         answers += _as_messages(arguments, sum(len(message.get("tool_calls", ())) for message in answers))
@@ -95,8 +103,12 @@ def test_the_same_class_with_a_model_and_a_key_from_the_environment(tmp_path: Pa
     lesson = LessonAgent(SYSTEM, complete, lambda rendered: script[0]["summary"], read_file_of(SAMPLE_WORKSPACE))
     file = tmp_path / "class.json"
     with serve(script, tmp_path) as (base_url, record):
-        env = {"TRIPTYCH_MODEL": "class-model", "OPENAI_API_KEY": "sk-canary-4417", "OPENAI_BASE_URL": base_url}
-        with workbench(tmp_path, "--policy", "lesson", "--new", file, "--system", SYSTEM, env=env) as terminal:
+        env = {"OPENAI_API_KEY": "sk-canary-4417"}
+        flags: tuple[str, ...] = ("--model", "class-model", "--base-url", base_url)
+        if named == "in the environment":
+            env, flags = env | {"TRIPTYCH_MODEL": "class-model", "OPENAI_BASE_URL": base_url}, ()
+        arguments = ["--policy", "lesson", "--new", str(file), "--system", SYSTEM, *flags]
+        with workbench(tmp_path, *arguments, env=env, cols=200, rows=50) as terminal:
             assert "OFFLINE" not in terminal.wait_for("class-model")
             for question in QUESTIONS:
                 lesson.ask(question)
@@ -104,10 +116,22 @@ def test_the_same_class_with_a_model_and_a_key_from_the_environment(tmp_path: Pa
                 assert file.read_bytes() == lesson.saved()
             raw = terminal.raw
         requests = [json.loads(line)["messages"] for line in record.read_text("utf-8").splitlines()]
-    assert all(mark in screen for mark in ("TRUNC", "CLEARED", "SUMMARY"))
+    sent.insert(2, sent[2])  # the second question's, which was refused and sent again
     assert [messages for messages in requests if messages[0]["content"] == SYSTEM] == sent
+    assert_all_panes_show(screen, lesson.history)
     assert b"sk-canary" not in raw
     assert b"sk-canary" not in file.read_bytes()
+
+
+def assert_all_panes_show(screen: str, history: list[Message]) -> None:
+    """The last answer and the compaction in the chat, a row with its mark for each message, the end of the file."""
+    assert all(mark in screen for mark in ("TRUNC", "CLEARED", "SUMMARY", "ACK"))
+    assert "entries → 1 summary" in screen
+    assert screen.count(f"That was {QUESTIONS[-1]}"[:30]) == 3
+    rows = [int(index) for index in re.findall(r"│[▌ ] *(\d+) [SUATΣ] .* [\d,]+  ", screen)]
+    assert rows == list(range(len(history)))
+    lines = json.dumps(history, indent=2, ensure_ascii=False).splitlines()
+    assert re.search(rf" {len(lines)}  \]", screen)
 
 
 def _as_messages(arguments: list[str], calls_before: int) -> list[Message]:
