@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple
 
@@ -297,10 +298,13 @@ class _Turn:
             await self._enter("tool", Reason("turn.tool", {"tool": call.name, "left": len(self._open_calls)}))
             output = await self._tools.run(call)
             result = Entry(self._session.new_ids(1), {"role": "tool", "tool_call_id": call.id, "content": output.text})
-            await self._append_result(result, stages)
+            await self._append_result(result, stages, failed=output.failed)
 
-    async def _append_result(self, result: Entry, stages: Iterable[Stage]) -> None:
-        """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole."""
+    async def _append_result(self, result: Entry, stages: Iterable[Stage], *, failed: bool) -> None:
+        """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole.
+
+        The message of a tool that `failed` is cut like any other.
+        """
         session, parameters = self._session, self._session.policy.truncate
         edit = append_edit(session.entries, result)
         reason = Reason("turn.result", {"characters": len(str(result.message["content"]))})
@@ -310,6 +314,9 @@ class _Turn:
             if stage == "truncate" and parameters is not None:
                 with_result = (*session.entries, result)
                 cut_plan = truncate.plan(with_result, parameters, session.counter, (len(with_result) - 1,))
+                if failed and cut_plan.edits:
+                    reason_of_cut = Reason("truncate.cut_error", cut_plan.reason.values, cut_plan.reason.variables)
+                    cut_plan = replace(cut_plan, reason=reason_of_cut)
                 await self._enter("truncate", cut_plan.reason, cut_plan)
             elif stage == "append":
                 await self._enter("append", reason, append_plan)

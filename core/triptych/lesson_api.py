@@ -15,7 +15,8 @@ from typing import Any
 from triptych.edits import apply
 from triptych.entries import entries_from, messages_of
 from triptych.layers import clear, prune, summarize, truncate
-from triptych.layers.summarize import SUMMARY_PROMPT
+from triptych.layers.parameters import LESSON_ERRORS
+from triptych.layers.summarize import BLANK_PRINTED, DONE_PRINTED, SUMMARY_PROMPT
 from triptych.messages import Message, turn_starts
 from triptych.storage.atomic import replace_file
 from triptych.tokens import PICTURE_TOKENS, MeowgentEstimator, TokenCounter
@@ -53,7 +54,7 @@ _COUNTER = TokenCounter(MeowgentEstimator())
 def cut_tool_result(text: str, limit: int = MAX_CHAR_NUMBER) -> str:
     """Layer 1: `text` with its middle cut out when it has more than `limit` characters."""
     if limit < 0:
-        raise ValueError("limit 不能小于 0")
+        raise ValueError(LESSON_ERRORS["limit"])
     made = truncate.cut(text, truncate.TruncateParameters(limit=limit))
     return text if made is None else made.text
 
@@ -77,7 +78,7 @@ def classify_old_and_kept_msgs(
 ) -> tuple[list[Message], list[Message]] | None:
     """Layer 3's split: `(old, kept)`, or None when there are no more than `keep_turns` user messages."""
     if keep_turns <= 0:
-        raise ValueError("keep_turns 必须大于 0")
+        raise ValueError(LESSON_ERRORS["keep_turns"])
     cut = summarize.split(messages, keep_turns)
     return None if cut is None else (list(messages[1:cut]), list(messages[cut:]))
 
@@ -90,7 +91,7 @@ def render_for_summary(msgs: Sequence[Message]) -> str:
 def rebuild(messages: Sequence[Message], keep_turns: int, summary: str | None) -> list[Message]:
     """The list after layer 3 with this summary; unchanged when nothing is old or the summary is blank."""
     if keep_turns <= 0:
-        raise ValueError("keep_turns 必须大于 0")
+        raise ValueError(LESSON_ERRORS["keep_turns"])
     entries = entries_from(messages)
     planned = summarize.plan(entries, summarize.SummarizeParameters(keep_turns=keep_turns), _COUNTER, len(entries))
     if isinstance(planned, summarize.SummaryPlan):
@@ -115,9 +116,9 @@ def compact(
         [{"role": "system", "content": SUMMARY_PROMPT}, {"role": "user", "content": render_for_summary(old)}]
     )
     if not summary or not summary.strip():
-        print("摘要为空, 保留原对话.")
+        print(BLANK_PRINTED)
         return list(messages)
-    print(f"[上下文压缩] 已将 {len(old)} 条旧消息整理为摘要.")
+    print(DONE_PRINTED.format(count=len(old)))
     return rebuild(messages, keep_turns, summary)
 
 

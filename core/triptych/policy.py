@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from triptych.entries import Entry, messages_of
+from triptych.entries import Entry, Summary, messages_of
 from triptych.layers.clear import ClearParameters
 from triptych.layers.parameters import ParameterError, at_least
 from triptych.layers.plan import shown_indices
@@ -144,8 +144,12 @@ def _decide_by_turns(limit: int, parameters: SummarizeParameters, entries: Seque
     variables: dict[str, Any] = {"user_idx": shown_indices(users)}
     if due:
         variables["cut"] = split(messages, parameters.keep_turns)
-    reason = "decide.turns_over" if due else "decide.turns_within"
-    return Decision(due, Reason(reason, {"turns": len(users), "limit": limit}, variables))
+    values = {"turns": len(users), "limit": limit}
+    if not due:
+        return Decision(False, Reason("decide.turns_within", values, variables))
+    with_summary = any(entries[index].has_mark(Summary) for index in users)
+    over = "decide.turns_over_with_summary" if with_summary else "decide.turns_over"
+    return Decision(True, Reason(over, values, variables))
 
 
 def _decide_by_share(share: float, size: Measured, window: int | None) -> Decision:

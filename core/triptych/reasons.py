@@ -15,12 +15,14 @@ class Reason:
     """A sentence's id with the values it speaks of.
 
     `variables` are the published lesson's own variables as they ran, in its order, for example
-    `{"len(text)": 182, "limit": 80}`; a screen shows them as they are, untranslated.
+    `{"len(text)": 182, "limit": 80}`; a screen shows them as they are, untranslated. `printed` is what the lesson's own
+    program prints here, word for word.
     """
 
     id: str
     values: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     variables: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    printed: str = ""
 
     def __str__(self) -> str:
         return " ".join([self.id, *(f"{name}={value!r}" for name, value in self.values.items())])

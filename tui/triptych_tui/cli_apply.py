@@ -268,7 +268,7 @@ def _lines(outcome: Outcome, kept: Count, written: Path | None) -> list[str]:
     rows = [(_place(edit), mark_of(edit) or "") for edit in plan.edits]
     ending = _("written to {path}").format(path=shown(written)) if written else _("nothing was written")
     variables = variables_line(plan.reason)
-    why = [say(plan.reason), *([variables] if variables else [])]
+    why = [say(plan.reason), *filter(None, [variables, plan.reason.printed])]
     sections = [why, sizes, table(rows) if rows else [], [ending]]
     return "\n\n".join("\n".join(section) for section in sections if section).split("\n")
 

@@ -6,10 +6,9 @@ from triptych_tui.context_load import Change, Load
 from triptych_tui.context_strip import Window, strip
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import _
-from triptych_tui.plain import plain
+from triptych_tui.plain import SIZE_MARKS, plain
 from triptych_tui.spans import Span, cut_spans, width_of
 
-SIZE_MARKS = {"measured": "", "adjusted": "≈", "estimated": "~"}
 LEAST_STRIP = 8
 """With fewer cells than these there is no strip, only numbers."""
 

@@ -11,6 +11,7 @@ from triptych.messages import Message, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.json_lines import json_spans
+from triptych_tui.lesson_notes import entry_notes
 from triptych_tui.messages_rows import content_spans, with_right
 from triptych_tui.plain import plain
 from triptych_tui.sheet import Sheet, role_letter
@@ -50,6 +51,7 @@ def original_rows(sheet: Sheet, index: int, width: int, glyphs: Glyphs, *, whole
     ink = MARKS[entry.newest_mark.name].ink if entry.newest_mark is not None else "text"
     most = MOST_ROWS if whole else FIRST_LINES
     before, now = _tokens(sheet.tokens_before(entry) or 0), _tokens(sheet.tokens_of(index))
+    notes = entry_notes(entry, behind, sheet.session.policy)
     if entry.has_mark(Summary):
         unseen = _("the model does not see them")
         words = ngettext("{count} entry", "{count} entries", len(behind)).format(count=f"{len(behind):,}")
@@ -62,6 +64,8 @@ def original_rows(sheet: Sheet, index: int, width: int, glyphs: Glyphs, *, whole
         rows += _text_rows(_said(behind[0].message), most, ink, width, glyphs, whole=whole)
     rows.append(_heading(_("now"), now, ink, width, glyphs))
     rows += _text_rows(_said(entry.message), most, ink, width, glyphs, whole=whole)
+    room = max(width - INDENT - 3, 2)
+    rows += [_quote([Span(line, "faint", "i")], ink, width, glyphs) for note in notes for line in wrap(note, room)]
     return rows
 
 

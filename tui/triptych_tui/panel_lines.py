@@ -13,7 +13,9 @@ from triptych.stages import Layer
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
+from triptych_tui.lesson_notes import lesson_error, panel_notes
 from triptych_tui.messages_rows import Preview, one_line
+from triptych_tui.plain import plain
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, pad, spread
 from triptych_tui.stage_words import LAYER_INKS
@@ -65,11 +67,15 @@ class PanelLines:
         yield self._heading(_("Why"))
         if self._run.problem is not None:
             yield from self._text(say(self._run.problem), "error")
+            yield from self._text(lesson_error(self._run), "muted")
             return
         reason = (self._run.summary_plan or self._run.planned).reason
         yield from self._text(say(reason))
         if variables := variables_line(reason):
             yield from self._text(variables, "muted")
+        yield from self._text(reason.printed, "muted")
+        for note in panel_notes(self._run, self._sheet):
+            yield from self._note(note)
 
     def _targets(self, plan: Plan) -> Iterator[Row]:
         targets = [entry for edit in plan.edits for entry in edit.removed]
@@ -112,7 +118,7 @@ class PanelLines:
             bar = [Span(self._glyphs.rule_focused * filled, ink), Span(self._glyphs.rule * (track - filled), "rule")]
             yield self._line([Span(pad(label, 9), "muted"), *bar], [Span(f"~{value:,}", "text", "b")])
         if change > 0:
-            yield from self._text(_("Longer than before: the notice weighs more than what it replaces."), "error")
+            yield from self._text(_longer(self._run.layer), "error")
 
     def _prompt_cache(self, plan: Plan) -> Iterator[Row]:
         yield self._heading(_("Prompt cache"))
@@ -169,12 +175,25 @@ class PanelLines:
         return self._line([Span(title, "strong", "b")], [Span(fact, "muted")] if fact else [])
 
     def _text(self, text: str, ink: str = "text") -> Iterator[Row]:
-        for piece in wrap(text, self._room):
+        for piece in wrap(text, self._room) if text else ():
             yield self._line([Span(piece, ink)])
+
+    def _note(self, text: str) -> Iterator[Row]:
+        for number, piece in enumerate(wrap(text, self._room - 2)):
+            yield self._line([Span("  " if number else plain("· "), "faint"), Span(piece, "muted")])
 
     def _line(self, left: list[Span], right: list[Span] | None = None) -> Row:
         spans = spread(left, right, self._room) if right else cut_spans(left, self._room)
         return Row([Span(" " * MARGIN), *spans])
+
+
+def _longer(layer: Layer) -> str:
+    return {
+        "truncate": _("Longer than before: the notice weighs more than what it replaces."),
+        "clear": _("Longer than before: the placeholder weighs more than what it replaces."),
+        "prune": _("Longer than before: the notice weighs more than what it replaces."),
+        "summarize": _("Longer than before: summary, prefix and fixed answer weigh more than what they replace."),
+    }[layer]
 
 
 @lru_cache(maxsize=1)

@@ -26,6 +26,8 @@ _SIGNS = str.maketrans(
         "⏎": "|",
     }
 )
+SIZE_MARKS = {"measured": "", "adjusted": "≈", "estimated": "~"}
+"""What stands before a number of tokens, by how it is known."""
 _in_ascii = False
 
 

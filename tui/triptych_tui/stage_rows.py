@@ -13,7 +13,7 @@ from triptych.timeline import Step
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import ENGLISH, _, current_language
 from triptych_tui.plain import plain
-from triptych_tui.spans import Span, cut_spans, width_of
+from triptych_tui.spans import Span, cut_spans, width_of, wrap_spans
 from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS, stage_name, turn_spans
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 MARGIN = 1
 """Cells left and right of a row."""
+REASON_ROWS = 2
+"""Rows under the stages of a narrow terminal while a turn is stepped through."""
+LONG_LOOP = 5
+"""The request of a turn from which on it is worth a word that layers 2 and 3 wait for the next question."""
 _FAULTS = frozenset({"summarize.failed"})
 """Reasons for which a stage is entered that mean it has failed."""
 
@@ -42,12 +46,14 @@ class Moment(NamedTuple):
     fault: bool = False
     waiting: bool = False
 
-    def said(self, *, short: bool) -> list[Span]:
-        """What stands beside or under the stages; short, the sign of waiting in the lit stage is enough."""
+    def said(self, *, short: bool, room: int = 0) -> list[Span]:
+        """What stands beside or under the stages; short or without room, the sign of waiting is enough."""
         if short or not self.waiting or self.present is None:
             return self.words(short)
+        words = self.words(short)
         waiting = Span(_("waiting here"), LAYER_INKS.get(self.present, "accent"), "b")
-        return [waiting, Span(plain(" · "), "muted"), *self.words(False)]
+        said = [waiting, Span(plain(" · "), "muted"), *words]
+        return said if width_of(said) <= room else words
 
     def failed(self) -> Moment:
         """The same with its present stage as one that failed."""
@@ -117,6 +123,20 @@ def compact_row(moment: Moment, width: int, glyphs: Glyphs) -> list[Span]:
     return cut_spans([*stages, Span("  "), *moment.said(short=True)], width - MARGIN)
 
 
+def compact_rows(moment: Moment, width: int, glyphs: Glyphs) -> list[list[Span]]:
+    """The same while a turn is stepped through: the stages, and under them in `REASON_ROWS` rows why, word for word."""
+    stages, _column = _dotted(moment, glyphs)
+    words, room = moment.said(short=False), width - 2 * MARGIN
+    lines = wrap_spans(words, room)
+    if len(lines) > 1 and words[-1].ink == "faint":  # the variables: better whole in a row of their own
+        variables = words[-1]._replace(text=words[-1].text.removeprefix(plain(" · ")))
+        lines = [*wrap_spans(words[:-1], room), *wrap_spans([variables], room)]
+    if len(lines) > REASON_ROWS:
+        lines[REASON_ROWS - 1] = [*lines[REASON_ROWS - 1], Span(plain("…"), "faint")]
+    rows = [[Span(" " * MARGIN), *cut_spans(line, width - 2 * MARGIN)] for line in lines[:REASON_ROWS]]
+    return [cut_spans(stages, width - MARGIN), *rows, *([] for _row in range(REASON_ROWS - len(rows)))]
+
+
 def _stages_of(policy: Policy) -> tuple[Stage, ...]:
     return tuple(stage for stage in policy.stages if policy.runs(stage))
 
@@ -173,7 +193,7 @@ def _pill(moment: Moment, stage: Stage, glyphs: Glyphs) -> Span:
 
 def _under(moment: Moment, column: int, width: int, glyphs: Glyphs) -> list[Span]:
     """The words, hanging under the present stage, further left where they would not fit."""
-    words = moment.said(short=False)
+    words = moment.said(short=False, room=width - 2 * MARGIN - width_of([Span(glyphs.hook + " ")]))
     if moment.present is None:
         return [Span(" " * MARGIN), *cut_spans(words, width - 2 * MARGIN)]
     words = cut_spans([Span(glyphs.hook + " ", "muted"), *words], width - 2 * MARGIN)
@@ -194,6 +214,10 @@ def _reason_words(event: StageEntered, short: bool) -> list[Span]:
     spans.append(Span(say(event.reason), "text"))
     if variables := variables_line(event.reason):
         spans.append(Span(plain(" · ") + variables, "faint"))
+    elif event.reason.printed:
+        spans.append(Span(plain(" · ") + event.reason.printed, "faint"))
+    if event.stage == "request" and event.request >= LONG_LOOP and not short:
+        spans.append(Span(plain(" · ") + _("layers 2 and 3 run once a question"), "faint"))
     return spans
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _, ngettext
 from triptych_tui.model_words import IN_SHORT, MODELS
-from triptych_tui.plain import plain
+from triptych_tui.plain import SIZE_MARKS, plain
 from triptych_tui.untrusted import clean
 
 LONGEST_VALUE = 300
@@ -54,6 +54,8 @@ def _filled(sentence: str | _Counted, reason: Reason) -> str:
     else:
         template = _(sentence)
     values = _Values({name: _shown(value) for name, value in reason.values.items()})
+    if values.get("kind") in SIZE_MARKS:
+        values["kind"] = plain(SIZE_MARKS[values["kind"]])
     if values.get("why") in FAULTS:
         values["why"] = fault_in_words(values["why"])
     return _OPTIONAL_PART.sub(lambda part: _part(part[1], values), template).format_map(values)
@@ -109,12 +111,12 @@ def _as_python(value: Any) -> str:
 
 
 _LAYERS: Mapping[str, str | _Counted] = {
-    "truncate.cut_one": N_(
-        "{length} characters > {limit}: the middle {omitted} are left out; with the notice {result_length} remain"
-    ),
+    "truncate.cut_one": N_("{length} characters > {limit}: {head} + {tail} stay; {result_length} with the notice"),
     "truncate.cut_one_longer": N_(
-        "{length} characters > {limit}: the middle {omitted} are left out, "
-        "yet with the notice it is longer than before: {result_length}"
+        "{length} characters > {limit}: {head} + {tail} stay; {result_length} with the notice, longer than before"
+    ),
+    "truncate.cut_error": N_(
+        "errors are cut too: {length} characters > {limit}: {head} + {tail} stay; {result_length} with the notice"
     ),
     "truncate.cut_many": _Counted(
         "results",
@@ -122,7 +124,9 @@ _LAYERS: Mapping[str, str | _Counted] = {
         "{results} tool results > {limit} characters: {omitted} characters are left out of their middles",
     ),
     "truncate.within_limit": N_("{length} characters ≤ {limit}: it stays whole"),
-    "truncate.already_cut": N_("it is truncated already, and cut again it would only lose more"),
+    "truncate.already_cut": N_(
+        "it is truncated already; cut again it would only lose more[: {length} → {again} characters]"
+    ),
     "truncate.no_results": N_("there is no tool result to truncate"),
     "truncate.none_over_limit": _Counted(
         "results",
@@ -133,6 +137,11 @@ _LAYERS: Mapping[str, str | _Counted] = {
         "results",
         "{results} tool result > keep {keep}, so clear {cleared}",
         "{results} tool results > keep {keep}, so clear {cleared}",
+    ),
+    "clear.none_kept": _Counted(
+        "results",
+        "{results} tool result, keep {keep}: none stays, so clear {cleared}",
+        "{results} tool results, keep {keep}: none stays, so clear {cleared}",
     ),
     "clear.nothing_old": _Counted(
         "results",
@@ -156,9 +165,10 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
     "prune.nothing_long": _Counted(
         "turns",
-        "{turns} user turn, keep {keep_turns}: no old tool result is long enough to prune",
-        "{turns} user turns, keep {keep_turns}: no old tool result is long enough to prune",
+        "{turns} user turn, keep {keep_turns}: no old tool result is long enough and not yet pruned",
+        "{turns} user turns, keep {keep_turns}: no old tool result is long enough and not yet pruned",
     ),
+    "prune.keep_zero": N_("keep 0 prunes nothing, a fault of the lesson: index -0 is the first turn, nothing is older"),
     "summarize.too_few_turns": _Counted(
         "turns",
         "{turns} user turn, keep {keep_turns}: nothing old to summarize",
@@ -191,13 +201,18 @@ _LAYERS: Mapping[str, str | _Counted] = {
     "decide.turns_over": _Counted(
         "turns", "{turns} user turn > {limit}, so summarize", "{turns} user turns > {limit}, so summarize"
     ),
+    "decide.turns_over_with_summary": N_(
+        "{turns} user turns > {limit}: the summary counts as one, so every question now makes another"
+    ),
     "decide.turns_within": _Counted(
         "turns",
         "{turns} user turn ≤ {limit}, so nothing to summarize",
         "{turns} user turns ≤ {limit}, so nothing to summarize",
     ),
-    "decide.share_over": N_("{tokens} tokens ≥ {threshold} of the window's {window}, so summarize"),
-    "decide.share_within": N_("{tokens} tokens < {threshold} of the window's {window}, so nothing to summarize"),
+    "decide.share_over": N_("{kind}{tokens:,} tokens ≥ {threshold:,} of the window's {window:,}, so summarize"),
+    "decide.share_within": N_(
+        "{kind}{tokens:,} tokens < {threshold:,} of the window's {window:,}, so nothing to summarize"
+    ),
     "decide.window_unknown": N_(
         "the model's window is unknown, so a share of it cannot trigger a summary; --window N sets it"
     ),

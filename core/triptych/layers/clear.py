@@ -48,7 +48,7 @@ def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: Token
     variables = {"tool_msgs": shown_indices(results), "old_tool_msgs": shown_indices(old)}
     values = {"results": len(results), "keep": max(parameters.keep, 0), "cleared": len(replacements)}
     if replacements:
-        reason = Reason("clear.done", values, variables)
+        reason = Reason("clear.done" if parameters.keep > 0 else "clear.none_kept", values, variables)
     else:
         reason = Reason("clear.all_cleared_before" if old else "clear.nothing_old", values, variables)
     return make_plan("clear", entries, replacement_edits(entries, replacements), reason, counter)

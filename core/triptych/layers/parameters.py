@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from triptych.reasons import TriptychError
 
+LESSON_ERRORS = {"limit": "limit 不能小于 0", "keep_turns": "keep_turns 必须大于 0"}
+"""What the lesson's own functions raise as ValueError for a number out of range."""
+
 
 class ParameterError(TriptychError):
     """A layer's parameter is out of range."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from triptych.edits import replacement_edits
 from triptych.entries import Entry, Pruned, messages_of
@@ -65,6 +66,23 @@ def prune(text: str, tool: str, parameters: PruneParameters) -> str | None:
     return None
 
 
+class Block(NamedTuple):
+    """A result in the second lesson's text protocol: the tool's name, what it said, and what stands behind it."""
+
+    tool: str
+    body: str
+    rest: str
+
+
+def first_block(message: Message) -> Block | None:
+    """The first block of a message of that protocol, or None where the lesson's pattern sees none."""
+    content = message.get("content")
+    if not isinstance(content, str) or not is_tool_response(message):
+        return None
+    found = _TOOL_RESPONSE.match(content)
+    return None if found is None else Block(found[1], found[2], content[found.end() :])
+
+
 def plan(entries: tuple[Entry, ...], parameters: PruneParameters, counter: TokenCounter) -> Plan:
     """Prune the results that stand before the newest `keep_turns` turns.
 
@@ -92,11 +110,10 @@ def _pruned_content(message: Message, tool: str, parameters: PruneParameters) ->
         return None
     if message.get("role") == "tool":
         return prune(content, tool, parameters)
-    if not is_tool_response(message) or (block := _TOOL_RESPONSE.match(content)) is None:
+    if (block := first_block(message)) is None:
         return None
-    name, body = block.groups()
-    pruned = prune(body, name, parameters)
-    return None if pruned is None else f"<tool_response>\n[工具 {name} 執行結果]：\n{pruned}\n</tool_response>"
+    pruned = prune(block.body, block.tool, parameters)
+    return None if pruned is None else f"<tool_response>\n[工具 {block.tool} 執行結果]：\n{pruned}\n</tool_response>"
 
 
 def _reason(starts: Sequence[int], boundary: int, pruned: int, parameters: PruneParameters) -> Reason:
@@ -104,4 +121,6 @@ def _reason(starts: Sequence[int], boundary: int, pruned: int, parameters: Prune
     variables = {"turns": shown_indices(starts), "boundary": boundary}
     if pruned:
         return Reason("prune.done", values, variables)
+    if parameters.keep_turns == 0:
+        return Reason("prune.keep_zero", values, variables)
     return Reason("prune.nothing_long" if boundary else "prune.nothing_old", values, variables)

@@ -29,6 +29,10 @@ SUMMARY_PROMPT = """\
 SUMMARY_PREFIX = "[以下是此前对话的摘要]\n"
 ACKNOWLEDGEMENT = "好的，我已了解之前的进展，继续。"
 
+BLANK_PRINTED = "摘要为空, 保留原对话."
+DONE_PRINTED = "[上下文压缩] 已将 {count} 条旧消息整理为摘要."
+"""What the lesson's program prints."""
+
 
 @dataclass(frozen=True, slots=True)
 class SummarizeParameters:
@@ -81,7 +85,8 @@ class SummaryPlan:
         """The second act: the edit that puts this very text in place, or none, with the reason, when it is blank."""
         old, parameters = self.old, self.parameters
         if not text.strip():
-            return make_plan("summarize", self.entries, (), Reason("summarize.blank"), self.counter)
+            blank = Reason("summarize.blank", printed=BLANK_PRINTED)
+            return make_plan("summarize", self.entries, (), blank, self.counter)
         summary = Entry(
             self.first_id,
             {"role": "user", "content": parameters.prefix + text},
@@ -94,7 +99,8 @@ class SummaryPlan:
         tokens, total = self.counter.tokens, self.counter.total
         values = {"replaced": len(old), "old_tokens": tokens(total(old)), "new_tokens": tokens(total(inserted))}
         larger = values["new_tokens"] > values["old_tokens"]
-        reason = Reason("summarize.done_larger" if larger else "summarize.done", values, self.reason.variables)
+        outcome = "summarize.done_larger" if larger else "summarize.done"
+        reason = Reason(outcome, values, self.reason.variables, DONE_PRINTED.format(count=len(old)))
         edit = Edit(1, self.entries[0].id, old, inserted)
         return make_plan("summarize", self.entries, (edit,), reason, self.counter)
 

@@ -108,11 +108,20 @@ def _reason(
         length = len(content) if isinstance(content, str) else 0
         variables = {"len(text)": length, "limit": limit}
         if not cuts:
-            already = entries[candidates[0]].has_mark(Truncated)
-            reason = "truncate.already_cut" if already else "truncate.within_limit"
-            return Reason(reason, {"length": length, "limit": limit}, variables)
+            if not entries[candidates[0]].has_mark(Truncated):
+                return Reason("truncate.within_limit", {"length": length, "limit": limit}, variables)
+            again = cut(content, parameters) if isinstance(content, str) else None
+            values = {"length": length, "again": len(again.text) if again else None}
+            return Reason("truncate.already_cut", values, variables)
         made = cuts[0][1]
-        values = {"length": length, "limit": limit, "omitted": made.omitted, "result_length": len(made.text)}
+        values = {
+            "length": length,
+            "limit": limit,
+            "head": made.head,
+            "tail": made.tail,
+            "omitted": made.omitted,
+            "result_length": len(made.text),
+        }
         reason = "truncate.cut_one_longer" if len(made.text) > length else "truncate.cut_one"
         return Reason(reason, values, {**variables, "start_count": made.head})
     if not candidates:

@@ -116,7 +116,9 @@ class ParameterForm(Vertical):
         longer = len(made.text) > len(text)
         words = _("longer: {before} → {after}") if longer else _("{before} → {after}")
         size = Span(words.format(before=len(text), after=len(made.text)) + "  ", "error" if longer else "l1", "b")
-        return [lead, size, Span(one_line(made.text))]
+        again = cut(made.text, parameters)
+        told = _("cut again {length}").format(length=len(again.text)) + "  " if again is not None else ""
+        return [lead, size, Span(told, "muted"), Span(one_line(made.text))]
 
     def speak(self) -> None:
         for name, words in labels().items():

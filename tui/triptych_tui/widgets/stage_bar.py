@@ -7,13 +7,16 @@ from textual.widget import Widget
 
 from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span
-from triptych_tui.stage_rows import Moment, compact_row, stage_rows
+from triptych_tui.stage_rows import Moment, compact_row, compact_rows, stage_rows
 from triptych_tui.stage_words import logo
 from triptych_tui.themes import glyphs_of, tokens_of
 
 
 class StageBar(Widget):
-    """The stages of a turn with the present one lit: two rows, or one."""
+    """The stages of a turn with the present one lit: two rows, or one.
+
+    Stepping through a turn, the one row has more under it, so that the reason is read whole.
+    """
 
     def __init__(self, moment: Moment, *, id: str) -> None:
         super().__init__(id=id)
@@ -23,6 +26,8 @@ class StageBar(Widget):
     def show(self, moment: Moment) -> None:
         """Show where a turn is, or what was done last."""
         self.moment = moment
+        steps = moment.waiting or (self.has_class("-stepping") and moment.present is not None and not moment.fault)
+        self.set_class(steps, "-stepping")
         self.refresh()
 
     def overlay(self, moment: Moment | None) -> None:
@@ -34,6 +39,9 @@ class StageBar(Widget):
         moment, width, glyphs = self._overlaid or self.moment, self.size.width, glyphs_of(self)
         if self.size.height == 1:
             spans = [*logo(), Span(" "), *compact_row(moment, width - 4, glyphs)]
+        elif self.size.height > 2:
+            spans = [*logo(), Span(" ")] if y == 0 else []
+            spans += compact_rows(moment, width, glyphs)[y]
         else:
             spans = stage_rows(moment, width, glyphs)[y]
         return strip_of(spans, tokens_of(self), width, "bg")

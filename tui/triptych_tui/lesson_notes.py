@@ -1,0 +1,151 @@
+"""What a learner should know about a layer's outcome beyond its numbers: the lessons' caveats, one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from triptych.entries import Cleared, Entry, Pruned, Summary, Truncated
+from triptych.layers.clear import ClearParameters
+from triptych.layers.parameters import LESSON_ERRORS
+from triptych.layers.plan import Plan, shown_indices
+from triptych.layers.prune import PruneParameters, first_block
+from triptych.layers.summarize import DONE_PRINTED, SummarizeParameters
+from triptych.layers.truncate import TruncateParameters
+from triptych.messages import is_result, is_tool_response, text_of, user_indices
+from triptych.policy import Policy
+from triptych_tui.hand_run import HandRun
+from triptych_tui.i18n import _, ngettext
+from triptych_tui.sheet import Sheet
+
+LONG_LOOP = 10
+"""Results after one question from which on it is worth a word that they are never parted."""
+
+
+def panel_notes(run: HandRun, sheet: Sheet) -> list[str]:
+    """The caveats of a layer before it is applied."""
+    match run.parameters:
+        case TruncateParameters() as parameters:
+            return list(_truncate_notes(run, parameters))
+        case ClearParameters() as parameters:
+            return list(_clear_notes(run, parameters))
+        case PruneParameters() as parameters:
+            return list(_prune_notes(run, parameters, sheet))
+        case SummarizeParameters():
+            return list(_summarize_notes(run, sheet))
+
+
+def lesson_error(run: HandRun) -> str:
+    """What the lesson's own function raises for the number that was typed; "" where it raises nothing."""
+    problem = run.problem
+    if problem is None or problem.id != "parameter.too_small" or run.layer not in ("truncate", "summarize"):
+        return ""
+    error = LESSON_ERRORS.get(str(problem.values["name"]))
+    return f"ValueError: {error}" if error else ""
+
+
+def entry_notes(entry: Entry, before: Sequence[Entry], policy: Policy) -> list[str]:
+    """The caveats of what a layer made of an entry; `before` is what stood in its place."""
+    mark, after = entry.newest_mark, text_of(entry.message)
+    notes: list[str] = []
+    if isinstance(mark, Truncated | Pruned) and len(after) > len(text_of(before[0].message)):
+        words = _("longer than before, {before} → {after} characters: what is left out is shorter than its notice")
+        notes.append(words.format(before=len(text_of(before[0].message)), after=len(after)))
+    if isinstance(mark, Pruned) and _drops(before[0]):
+        notes.append(_("everything after its first block is dropped"))
+    if isinstance(mark, Cleared) and not _tells_of_clearing(after):
+        notes.append(_mistakable())
+    if isinstance(mark, Summary):
+        notes.append(_counts_as_turn(policy))
+        notes.append(DONE_PRINTED.format(count=len(mark.of)))
+    return notes
+
+
+def _truncate_notes(run: HandRun, parameters: TruncateParameters) -> Iterator[str]:
+    changes = _changes(run)
+    if not changes:
+        return
+    if parameters.limit == 0:
+        yield _("limit 0 keeps nothing of the text; only the notice stays")
+    if parameters.limit % 2 and parameters.head_share == 0.5:
+        yield _("an odd limit cannot be halved: the end gets the extra character")
+    longer = sum(len(text_of(after.message)) > len(text_of(before.message)) for before, after in changes)
+    if longer:
+        yield ngettext(
+            "{count} result gets longer: the limit counts only what is kept of the original, the notice comes on top",
+            "{count} results get longer: the limit counts only what is kept of the original, the notice comes on top",
+            longer,
+        ).format(count=longer)
+
+
+def _clear_notes(run: HandRun, parameters: ClearParameters) -> Iterator[str]:
+    if parameters.keep <= 0:
+        yield _("keep 0 or less clears all; a bare [:-0] would clear none, so the lesson asks for it first")
+    if _changes(run) and not _tells_of_clearing(parameters.placeholder):
+        yield _mistakable()
+
+
+def _prune_notes(run: HandRun, parameters: PruneParameters, sheet: Sheet) -> Iterator[str]:
+    policy = sheet.session.policy
+    if "prune" in policy.stages and policy.stages.index("prune") > policy.stages.index("answer"):
+        yield _("this policy prunes after the answer; before the request, results would be hidden one question earlier")
+    changes = _changes(run)
+    texts = [(before, text_of(before.message), text_of(after.message)) for before, after in changes]
+    grown = [before for before, was, now in texts if len(now) > len(was)]
+    yield from _about(grown, sheet, _("longer than before: the notice weighs more than the lines it stands for"))
+    by_lines = [(before, now) for before, was, now in texts if was.count("\n") >= parameters.max_lines]
+    long = [before for before, now in by_lines if len(now) > parameters.max_characters]
+    yield from _about(long, sheet, _("lines win over characters: few lines stay, however long they are"))
+    yield from _about([b for b, _a in changes if _drops(b)], sheet, _("everything after its first block is dropped"))
+    if run.planned.reason.variables.get("boundary"):
+        old = sheet.session.entries[: run.planned.reason.variables["boundary"]]
+        unseen = [each for each in old if is_tool_response(each.message) and first_block(each.message) is None]
+        words = _(r"not seen: the lesson's pattern \w+ knows a tool's name as one word, not one like list-file")
+        yield from _about(unseen, sheet, words)
+
+
+def _summarize_notes(run: HandRun, sheet: Sheet) -> Iterator[str]:
+    entries = sheet.session.entries
+    users = user_indices([entry.message for entry in entries])
+    if any(entries[index].has_mark(Summary) for index in users):
+        yield _counts_as_turn(sheet.session.policy)
+    results = sum(is_result(entry.message) for entry in entries[users[-1] if users else 0 :])
+    if results >= LONG_LOOP:
+        yield ngettext(
+            "the newest question has {count} tool result, and a question is never parted: no summary shortens it",
+            "the newest question has {count} tool results, and a question is never parted: no summary shortens it",
+            results,
+        ).format(count=results)
+
+
+def _changes(run: HandRun) -> list[tuple[Entry, Entry]]:
+    """Each entry that a plan replaces, before and after; none where the summary is not one to one."""
+    plan = run.planned
+    edits = plan.edits if isinstance(plan, Plan) else ()
+    return [pair for edit in edits for pair in zip(edit.removed, edit.inserted, strict=True)]
+
+
+def _about(entries: Sequence[Entry], sheet: Sheet, words: str) -> Iterator[str]:
+    """A sentence with the indices of the entries it is about, if there are any."""
+    indices = [index for entry in entries if (index := sheet.index_of(entry.id)) is not None]
+    if indices:
+        yield ", ".join(map(str, shown_indices(indices))) + ": " + words
+
+
+def _drops(entry: Entry) -> bool:
+    block = first_block(entry.message)
+    return block is not None and bool(block.rest.strip())
+
+
+def _tells_of_clearing(placeholder: str) -> bool:
+    """By custom a notice stands in brackets."""
+    return placeholder.lstrip().startswith(("[", "<", "(", "【", "（"))
+
+
+def _mistakable() -> str:
+    return _("a model may take this placeholder for what the tool really said")
+
+
+def _counts_as_turn(policy: Policy) -> str:
+    if policy.trigger.turns is not None:
+        return _("a summary counts as a user turn, so every question from now on makes another: one request more each")
+    return _("a summary counts as a user turn")
