@@ -180,6 +180,7 @@ class TestCheck:
             "turns": 4,
             "tool_calls": 4,
             "tool_results": 4,
+            "pictures": 0,
             "compactions": 0,
             "by_role": {"system": 1, "user": 4, "assistant": 8, "tool": 4},
             "problems": [],
@@ -230,7 +231,7 @@ class TestContext:
         first, second, third = told["entries"][:3]
         assert first == {
             "index": 0, "role": "system", "tokens": 3, "measured": False, "mark": None, "guessed": False,
-            "preview": "Be brief.",
+            "preview": "Be brief.", "pictures": [],
         }  # fmt: skip
         assert second["preview"] == "Read file 1"
         assert "read_file" in third["preview"]

@@ -11,6 +11,7 @@ from triptych_tui.glyphs import Glyphs
 from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.messages_rows import call_values, entry_mark, gutter, one_line
+from triptych_tui.picture_words import behind_labels, picture_labels
 from triptych_tui.sheet import Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, spread
 from triptych_tui.untrusted import clean, wrap
@@ -71,12 +72,15 @@ class ChatLines:
         entry = self._sheet.entries[index]
         user = role_letter(entry) == "U"
         ink, attributes, ground = ("strong", "b", "surface") if user else ("text", "", "")
-        text = text_of(entry.message) or ("" if entry.message.get("content") is None else _("(no text)"))
+        labels = picture_labels(entry.message)
+        text = text_of(entry.message) or ("" if labels or entry.message.get("content") is None else _("(no text)"))
         mark = entry_mark(self._sheet, index, self._glyphs)
         lines: list[Row] = []
-        for number, piece in enumerate(_wrapped(text, width) or [""]):
+        said = [Span(piece, ink, attributes) for piece in _wrapped(text, width)] if text or not labels else []
+        shown = [Span(piece, "muted") for piece in _wrapped("  ".join(labels), width)] if labels else []
+        for number, span in enumerate([*said, *shown]):
             head = self._indent() if number else self._head(index)
-            spans = spread([*head, Span(piece, ink, attributes)], [] if number else mark, width)
+            spans = spread([*head, span], [] if number else mark, width)
             lines.append(Row(spans, ground))
         if entry.has_mark(Interrupted) and not is_result(entry.message):
             lines.append(Row((*self._indent(), Span(_("stopped here"), "muted", "i"))))
@@ -101,7 +105,7 @@ class ChatLines:
         else:
             left += self._sizes(entry, index)
             if not entry.has_mark(Truncated) and not entry.has_mark(Pruned):
-                left.append(Span("  " + one_line(text), "muted"))
+                left.append(Span("  " + one_line(behind_labels(picture_labels(entry.message), text)), "muted"))
         lines = [Row(spread(left, entry_mark(sheet, index, self._glyphs), width))]
         if entry.newest_mark is not None and isinstance(entry.newest_mark, Truncated | Pruned):
             lines += self._excerpt(text, width)

@@ -10,7 +10,7 @@ import click
 
 from triptych.entries import Entry, Summary
 from triptych.formats.notices import guess_marks
-from triptych.messages import Message, is_result, role_of, text_of, tool_calls, turn_starts
+from triptych.messages import Message, is_result, pictures_in, role_of, text_of, tool_calls, turn_starts
 from triptych_tui.cli_support import (
     as_json,
     print_json,
@@ -22,6 +22,7 @@ from triptych_tui.cli_support import (
     table,
 )
 from triptych_tui.i18n import N_, _, ngettext
+from triptych_tui.picture_words import behind_labels, picture_facts, picture_label
 
 if TYPE_CHECKING:
     from triptych.checks import Problem
@@ -102,6 +103,7 @@ def _entry_json(index: int, entry: Entry, tokens: int) -> dict[str, Any]:
         "mark": mark.name if mark else None,
         "guessed": mark.guessed if mark else False,
         "preview": _preview(entry.message),
+        "pictures": picture_facts(entry.message),
     }
 
 
@@ -123,9 +125,7 @@ def _context_lines(answer: Mapping[str, Any]) -> list[str]:
         head += _(", {share} of the window's {window}").format(share=share, window=f"{answer['window']:,}")
     by_role = [(role, f"~{tokens:,}") for role, tokens in answer["by_role"].items()]
     by_mark = [(mark, f"~{tokens:,}") for mark, tokens in answer["by_mark"].items()]
-    rows = [
-        (each["index"], each["role"], f"~{each['tokens']:,}", _marked(each), each["preview"][:60]) for each in entries
-    ]
+    rows = [(each["index"], each["role"], f"~{each['tokens']:,}", _marked(each), _words(each)[:60]) for each in entries]
     return [
         head,
         *(["", *table(by_role, right=(1,))] if by_role else []),
@@ -133,6 +133,11 @@ def _context_lines(answer: Mapping[str, Any]) -> list[str]:
         "",
         *table(rows, right=(0, 2)),
     ]
+
+
+def _words(entry: Mapping[str, Any]) -> str:
+    """The labels of an entry's pictures and its first words."""
+    return behind_labels(list(map(picture_label, entry["pictures"])), entry["preview"])
 
 
 def _marked(entry: Mapping[str, Any]) -> str:
@@ -148,6 +153,7 @@ def _facts(reading: Reading) -> dict[str, Any]:
         "turns": len(turn_starts(messages)),
         "tool_calls": sum(len(tool_calls(message)) for message in messages),
         "tool_results": sum(map(is_result, messages)),
+        "pictures": sum(map(pictures_in, messages)),
         "compactions": sum(entry.has_mark(Summary) for entry in guess_marks(reading.messages)),
         "by_role": dict(Counter(map(role_of, messages))),
     }
@@ -164,6 +170,7 @@ def _check_lines(facts: Mapping[str, Any], found: Sequence[Problem], reading: Re
             (_("turns"), facts["turns"]),
             (_("tool calls"), facts["tool_calls"]),
             (_("tool results"), facts["tool_results"]),
+            (_("pictures"), facts["pictures"]),
             (_("compactions"), facts["compactions"]),
         ]
     )

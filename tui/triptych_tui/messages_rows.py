@@ -17,6 +17,7 @@ from triptych.messages import ToolCall, is_result, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
 from triptych_tui.i18n import _
 from triptych_tui.outline import Place
+from triptych_tui.picture_words import picture_labels
 from triptych_tui.plain import plain
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, width_of
@@ -130,7 +131,13 @@ def one_line(text: str, cells: int = 400) -> str:
 
 
 def content_spans(entry: Entry) -> list[Span]:
-    """The first words of a message, or its calls."""
+    """The first words of a message, or its calls, behind a label for each of its pictures."""
+    message = entry.message
+    labels = [Span(f"{label} ", "muted") for label in picture_labels(message)]
+    return labels if labels and not text_of(message) and not tool_calls(message) else [*labels, *_said_spans(entry)]
+
+
+def _said_spans(entry: Entry) -> list[Span]:
     message = entry.message
     calls = tool_calls(message)
     text = text_of(message)

@@ -314,6 +314,18 @@ _FILES: Mapping[str, str | _Counted] = {
 _WORKBENCH: Mapping[str, str | _Counted] = {
     "busy": N_("Something is still running; Esc cancels it."),
     "quit.how": N_("ctrl+q leaves; all is saved. Esc cancels what is running."),
+    "picture.missing": N_("{name} is not attached: there is no such file. Enter sends the text as it stands."),
+    "picture.special": N_("{name} is not attached: it is no regular file. Enter sends the text as it stands."),
+    "picture.unreadable": N_("{name} is not attached, it cannot be read: {error}. Enter sends the text as it stands."),
+    "picture.unknown_kind": N_(
+        "{name} is not attached: it is no PNG, JPEG, GIF or WebP picture. Enter sends the text as it stands."
+    ),
+    "picture.too_large": N_(
+        "{name} is not attached: it is larger than {megabytes} MB. Enter sends the text as it stands."
+    ),
+    "picture.broken": N_(
+        "{name} is not attached: its header is broken and tells no size. Enter sends the text as it stands."
+    ),
     "theme.no_color": N_("NO_COLOR is set, so there are no colours; start with --theme dark to have them."),
     "search.nothing_sought": N_("Nothing is sought yet; `/` opens the search."),
     "search.no_hits": N_("“{sought}” is nowhere in this pane, nor in what the layers took out of it."),

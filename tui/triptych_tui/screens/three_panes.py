@@ -112,6 +112,10 @@ class ThreePanes(Screen[int]):
             self._notice = Notice(id="notice")
             self.mount(self._notice, before="#prompt")
         self._notice.say(reason, fault=fault)
+    @on(Prompt.NotAttached)
+    def _on_not_attached(self, message: Prompt.NotAttached) -> None:
+        self.say(message.reason)
+
 
     def hush(self) -> bool:
         """Put the sentence away; whether there was one."""

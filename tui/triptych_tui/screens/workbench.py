@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
@@ -45,6 +45,7 @@ from triptych_tui.widgets.tabs import Tabs
 if TYPE_CHECKING:
     from triptych.layers.plan import Plan
     from triptych.layers.summarize import SummaryPlan
+    from triptych.pictures import Picture
     from triptych_tui.hand_run import HandRun
     from triptych_tui.screens.layers_by_hand import LayersByHand
     from triptych_tui.screens.step_mode import StepMode
@@ -176,23 +177,29 @@ class Workbench(ThreePanes):
             return
         self.close_panel()
         self.hush()
-        self.query_one(Prompt).take(message.text)
+        pictures = self.query_one(Prompt).take(message.text)
         self.query_one(ChatPane).follow_end()
         self.query_one(MessagesPane).follow_end()
         self._turn_from = self._session.timeline.head
-        self._turn = self.run_worker(self._ask(message.text), group="turn", exit_on_error=True)
+        self._turn = self.run_worker(self._ask(message.text, pictures), group="turn", exit_on_error=True)
         self.refresh_facts()
 
-    async def _ask(self, text: str) -> None:
+    async def _ask(self, text: str, pictures: Sequence[Picture]) -> None:
         from triptych.agent import run_turn  # not needed for the first picture
 
         try:
-            await run_turn(self._session, text, model=self._opened.model, tools=self._opened.tools, gate=self._gate)
+            await run_turn(
+                self._session,
+                text,
+                pictures=pictures,
+                model=self._opened.model,
+                tools=self._opened.tools,
+                gate=self._gate,
+            )
         except ModelError:
             # The session said why; a question that was taken back returns to the prompt, before what was typed since.
             if self.is_attached and self._session.timeline.head == self._turn_from:
-                prompt = self.query_one(Prompt)
-                prompt.put(f"{text}\n{prompt.text}" if prompt.text else text)
+                self.query_one(Prompt).give_back(text, pictures)
         finally:
             self._turn = None
             if self.is_attached:

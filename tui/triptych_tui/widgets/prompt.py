@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -12,11 +13,16 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
-from triptych.tokens import TokenCounter
+from triptych.reasons import Reason
+from triptych.tokens import PICTURE_TOKENS, TokenCounter
 from triptych_tui.i18n import N_, _
 from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span, spread
 from triptych_tui.themes import glyphs_of, tokens_of
+
+if TYPE_CHECKING:
+    from triptych.pictures import Picture
+    from triptych_tui.widgets.attachments import Attachments
 
 
 class PromptText(TextArea):
@@ -48,21 +54,39 @@ class PromptText(TextArea):
                 event.prevent_default()
                 await self.run_action(binding.action)
                 return
+        if event.key == "backspace" and self.selection == ((0, 0), (0, 0)) and self._prompt.detach_last():
+            event.stop()
+            event.prevent_default()
+            return
         await super()._on_key(event)
 
-    def action_send(self) -> None:
-        if self.text.strip():
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Paths to pictures attach them; all other text is pasted as it is."""
+        if "/" in event.text:
+            event.prevent_default()
+            if text := await self._prompt.attach_pasted(event.text):
+                await super()._on_paste(events.Paste(text))
+
+    async def action_send(self) -> None:
+        if await self._prompt.is_settled() and (self.text.strip() or self._prompt.pictures):
             self.post_message(self.Sent(self.text))
 
     def action_new_line(self) -> None:
         self.insert("\n")
 
+    @property
+    def _prompt(self) -> Prompt:
+        return self.query_ancestor(Prompt)
+
 
 class Prompt(Horizontal):
-    """A growing text field, at most six lines high, with its sign and an estimate of the tokens that were typed."""
+    """A growing text field, at most six lines high, with its sign and an estimate of the tokens that were typed.
+
+    Above it stand the pictures that go with the text.
+    """
 
     DEFAULT_CSS = """
-    Prompt { height: auto; max-height: 6; background: $raised; padding: 0 1; }
+    Prompt { height: auto; max-height: 7; background: $raised; padding: 0 1; }
     Prompt PromptText {
         width: 1fr; margin: 0 9 0 2; height: auto; max-height: 6; background: $raised; color: $text;
         border: none; padding: 0; scrollbar-size: 0 1;
@@ -75,6 +99,15 @@ class Prompt(Horizontal):
     def __init__(self, counter: TokenCounter, *, id: str) -> None:
         super().__init__(id=id)
         self._counter = counter
+        self._attachments: Attachments | None = None
+        self._held = ""  # a text that names a file that is no picture: sent when Enter is pressed once more
+
+    class NotAttached(Message):
+        """A file that was meant as a picture is none; its path stays in the text."""
+
+        def __init__(self, reason: Reason) -> None:
+            super().__init__()
+            self.reason = reason
 
     def compose(self) -> ComposeResult:
         yield PromptText(id="prompt-text", compact=True, highlight_cursor_line=False, placeholder=_invitation())
@@ -95,14 +128,68 @@ class Prompt(Horizontal):
         self.field.load_text(text)
         self.field.move_cursor(self.field.document.end)
 
-    def take(self, sent: str) -> None:
-        """Take away the text that was sent; what was typed behind it since stays."""
-        self.put(self.text.removeprefix(sent))
+    def take(self, sent: str) -> tuple[Picture, ...]:
+        """Take away the text that was sent and its pictures, which are returned; what was typed since stays."""
+        pictures = self._attachments.take() if self._attachments is not None else ()
+        self.put(self.text.removeprefix(sent).removeprefix("\n"))
+        return pictures
+
+    def give_back(self, sent: str, pictures: Sequence[Picture]) -> None:
+        """Put back what was taken, before what was typed since."""
+        self.put(f"{sent}\n{self.text}" if self.text else sent)
+        if pictures and self._attachments is not None:
+            self._attachments.attach(pictures)
+
+    # Pictures
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """The pictures that go with the text as it stands."""
+        return self._attachments.pictures if self._attachments is not None else ()
+
+    async def attach_pasted(self, text: str) -> str:
+        """Attach the pictures that a paste names; what remains of it is text."""
+        text, problem = await (await self._row_of_pictures()).paste(text)
+        if problem is not None:
+            self.post_message(self.NotAttached(problem))
+        self.refresh()
+        return text
+
+    def detach_last(self) -> bool:
+        """Remove the pasted picture that came last; False when there is none."""
+        if self._attachments is None or not self._attachments.remove_last():
+            return False
+        self.refresh()
+        return True
+
+    async def is_settled(self) -> bool:
+        """Attach what the text names. A file that is no picture is told of once: the same text is settled next time."""
+        problem = await self._follow()
+        if problem is None or self._held == self.text:
+            return True
+        self._held = self.text
+        self.post_message(self.NotAttached(problem))
+        return False
+
+    async def _follow(self) -> Reason | None:
+        if self._attachments is None and "@" not in self.text:
+            return None
+        problem = await (await self._row_of_pictures()).follow(self.text)
+        self.refresh()
+        return problem
+
+    async def _row_of_pictures(self) -> Attachments:
+        if self._attachments is None:
+            from triptych_tui.widgets.attachments import Attachments  # a start has no pictures
+
+            self._attachments = Attachments()
+            await self.mount(self._attachments, before=0)
+        return self._attachments
 
     def render_line(self, y: int) -> Strip:
         """The sign before the text, lit while the prompt has the focus, and the estimate behind it."""
         spans: list[Span] = []
-        if y == 0:
+        if y == bool(self.pictures):
             sign = Span(glyphs_of(self).prompt, "accent" if self.has_focus_within else "muted", "b")
             spans = spread([sign], self._estimate(), self.size.width)
         return strip_of(spans, tokens_of(self), self.size.width, "raised")
@@ -110,12 +197,14 @@ class Prompt(Horizontal):
     @on(PromptText.Changed)
     def _on_typed(self) -> None:
         self.refresh()
+        if self._attachments is not None or "@" in self.text:
+            self.run_worker(self._follow(), group="pictures", exclusive=True)
 
     def _estimate(self) -> list[Span]:
         """`+~38`: what sending the text would add to the list."""
-        text = self.text
-        tokens = self._counter.tokens(self._counter.estimator.weight(text))
-        return [Span(f"+~{tokens:,}", "muted")] if text else []
+        text, pictures = self.text, len(self.pictures)
+        tokens = self._counter.tokens(self._counter.estimator.weight(text)) + pictures * PICTURE_TOKENS
+        return [Span(f"+~{tokens:,}", "muted")] if text or pictures else []
 
     def on_descendant_focus(self) -> None:
         self.refresh()
