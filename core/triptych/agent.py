@@ -52,8 +52,8 @@ async def run_turn(
     model: ChatModel,
     tools: Toolbox,
     gate: Gate = open_gate,
-) -> Outcome:
     wait: Wait = wait_silently,
+) -> Outcome:
     """Ask `text` with its `pictures`, and carry the turn through to its end.
 
     The session is saved when the turn is over, however it ends. `wait` is awaited before a request is sent once more.
@@ -101,7 +101,6 @@ async def write_summary(
     return WrittenSummary(builder.text, plan.with_summary(builder.text), builder.usage)
 
 
-def interrupted_result(call: ToolCall) -> Message:
 async def _stream(
     session: Session, model: ChatModel, request: Request, builder: AnswerBuilder, wait: Wait, *, summary: bool = False
 ) -> None:
@@ -112,6 +111,7 @@ async def _stream(
                 session.emit(TextStreamed(delta.text, summary, reasoning=isinstance(delta, ReasoningDelta)))
 
 
+def interrupted_result(call: ToolCall) -> Message:
     """The result that closes a call nobody answered."""
     return {"role": "tool", "tool_call_id": call.id, "content": INTERRUPTED_RESULT}
 
@@ -124,8 +124,8 @@ class _Turn:
         self._model = model
         self._tools = tools
         self._gate = gate
-        self._action = session.begin_action()
         self._wait = wait
+        self._action = session.begin_action()
         self._requests = 0
         self._answered = False  # a request of this turn has succeeded: what it brought is kept
         self._open_calls: list[ToolCall] = []
