@@ -30,15 +30,17 @@ def history_of(timeline: Timeline) -> History:
     return History(steps, here)
 
 
+def step_words(here: int, steps: int) -> str:
+    """Which of how many steps."""
+    return _("step {here} / {steps}").format(here=f"{here:,}", steps=f"{steps:,}")
+
+
 def history_row(
     history: History, glyphs: Glyphs, width: int, *, caption: str = "", pending: Stage | None = None
 ) -> list[Span]:
     """The caption, the ticks and `step 24 / 25` in `width` cells; `pending` is a layer shown before it is applied."""
     left = [Span(caption, "faint")]
-    right = [
-        Span(_("step {here} / {steps}").format(here=f"{history.here:,}", steps=f"{len(history.steps):,}"), "muted"),
-        Span(" "),
-    ]
+    right = [Span(step_words(history.here, len(history.steps)), "muted"), Span(" ")]
     room = max(width - width_of(left) - width_of(right) - 2, 0)
     ticks = cut_spans(_ticks(history, glyphs, room, pending), room)
     blank = Span(" " * max(width - width_of([*left, *ticks, *right]), 0))

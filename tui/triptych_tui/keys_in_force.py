@@ -39,6 +39,7 @@ _GROUPS = {
     "original": N_("In a list"),
     "copy": N_("In a list"),
     "prompt": N_("Prompt"),
+    "history": N_("History"),
 }
 _REST = N_("Session and screen")
 

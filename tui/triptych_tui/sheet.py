@@ -67,6 +67,23 @@ class Sheet:
         """Where an entry stands, None when it is not in the list."""
         return self._positions().get(entry_id)
 
+    def index_at_head(self, index: int) -> int | None:
+        """Where a row's entry, or the summary that stands for it, is in the list that is sent and saved."""
+        entry, entries = self.entries[index], self.session.entries
+        if entries is self.entries:
+            return index
+        places = (
+            (place, each) for place, each in enumerate(entries) if each.id == entry.id or _stands_for(each, entry)
+        )
+        return next((place for place, _each in places), None)
+
+    def index_of_head(self, index: int) -> int | None:
+        """Where an entry of the list that is sent and saved stands on screen; None when it is not there."""
+        entries = self.session.entries
+        if entries is self.entries:
+            return index
+        return self.index_of(entries[index].id) if index < len(entries) else None
+
     def parts(self) -> Mapping[str, int]:
         """The tokens of the rows by role letter; an acknowledgement counts with its summary."""
         if self._parts is None:
@@ -117,6 +134,10 @@ def _change(before: Sequence[Entry], entries: Sequence[Entry], edits: Sequence[E
     if len(edits) == 1 and not edits[0].removed and edits[0].index == len(before):
         return "appended"
     return "rebuilt"
+
+
+def _stands_for(summary: Entry, entry: Entry) -> bool:
+    return any(isinstance(mark, Summary) and entry.id in mark.of for mark in summary.marks)
 
 
 def _growth(edit: Edit) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triptych.events import StageEntered, TurnEnded
 from triptych.policy import Policy
+from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.timeline import Step
 from triptych_tui.glyphs import Glyphs
@@ -37,6 +38,7 @@ class Moment(NamedTuple):
 
     stages: those the policy runs, in its order; the first `passed` of them are over. present: the one that is lit.
     fault: it failed there. waiting: the turn stands before it until someone lets it go on.
+    retry: its request failed and is sent again soon; what is said of that instead of the words.
     """
 
     stages: tuple[Stage, ...]
@@ -45,9 +47,12 @@ class Moment(NamedTuple):
     present: Stage | None = None
     fault: bool = False
     waiting: bool = False
+    retry: Callable[[], list[Span]] | None = None
 
     def said(self, *, short: bool, room: int = 0) -> list[Span]:
         """What stands beside or under the stages; short or without room, the sign of waiting is enough."""
+        if self.retry is not None:
+            return self.retry()
         if short or not self.waiting or self.present is None:
             return self.words(short)
         words = self.words(short)
@@ -57,7 +62,7 @@ class Moment(NamedTuple):
 
     def failed(self) -> Moment:
         """The same with its present stage as one that failed."""
-        return self._replace(fault=True, waiting=False)
+        return self._replace(fault=True, waiting=False, retry=None)
 
 
 def before_turn(policy: Policy) -> Moment:
@@ -87,9 +92,9 @@ def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Momen
         return turn_spans(steps, _("last turn"), short=short)
 
     if event.outcome == "failed":
-        return moment.failed()._replace(words=partial(_fault_words, event))
+        return moment.failed()._replace(words=partial(_fault_words, event, bool(steps)))
     if event.outcome == "cancelled":
-        return moment._replace(present=None, waiting=False, words=words)
+        return moment._replace(present=None, waiting=False, retry=None, words=words)
     if moment.fault and moment.present == "save":
         return moment._replace(words=words)
     return Moment(moment.stages, len(moment.stages), words)
@@ -104,6 +109,15 @@ def after_travel(policy: Policy, steps: Sequence[Step], *, undone: bool) -> Mome
     """Steps were taken back, or done again."""
     stages = _stages_of(policy)
     return Moment(stages, 0, lambda short: turn_spans(steps, _("undone") if undone else _("redone"), short=short))
+
+
+def looking_back(policy: Policy, step: Step | None) -> Moment:
+    """An earlier list is on screen, as this step left it; None: as it was in the beginning."""
+    stages = _stages_of(policy)
+    if step is None:
+        return Moment(stages, 0, partial(_past_words, Reason("history.beginning")))
+    stages = stages if step.stage in stages else (*stages, step.stage)
+    return Moment(stages, _place(stages, step.stage), partial(_past_words, step.reason), step.stage)
 
 
 def stage_rows(moment: Moment, width: int, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
@@ -185,7 +199,8 @@ def _dotted(moment: Moment, glyphs: Glyphs) -> tuple[list[Span], int]:
 
 
 def _pill(moment: Moment, stage: Stage, glyphs: Glyphs) -> Span:
-    sign = f"{glyphs.fault} " if moment.fault else f"{glyphs.waiting} " if moment.waiting else ""
+    signs = ((moment.fault, glyphs.fault), (moment.retry, glyphs.retrying), (moment.waiting, glyphs.waiting))
+    sign = next((f"{glyph} " for holds, glyph in signs if holds), "")
     number = f"{LAYER_NUMBERS[stage]} " if stage in LAYER_NUMBERS else ""
     ink = "error" if moment.fault else LAYER_INKS.get(stage, "accent")
     return Span(f" {sign}{number}{stage_name(stage)} ", "on_block", "b", ink)
@@ -234,7 +249,20 @@ def _hand_words(writing: bool, short: bool) -> list[Span]:
     return [Span(words, "text")] if short else [Span(_("by hand") + plain(" · "), "muted"), Span(words, "text")]
 
 
-def _fault_words(event: TurnEnded, short: bool) -> list[Span]:
-    from triptych_tui.wording import say
+def _past_words(reason: Reason, short: bool) -> list[Span]:
+    from triptych_tui.wording import say, variables_line
 
-    return [] if event.reason is None else [Span(say(event.reason), "error")]
+    spans = [Span(_("looking back"), "accent", "b"), Span(plain(" · "), "muted"), Span(say(reason), "text")]
+    variables = "" if short else variables_line(reason)
+    return [*spans, Span(plain(" · ") + variables, "faint")] if variables else spans
+
+
+def _fault_words(event: TurnEnded, kept: bool, short: bool) -> list[Span]:
+    """That the turn ended there, and what became of its steps; what failed stands above the prompt."""
+    status = event.reason.values.get("status") if event.reason is not None else None
+    stopped = _("stopped: {status}").format(status=status) if status else _("stopped")
+    spans = [Span(stopped, "error", "b")]
+    if not short:
+        became = _("what had come is kept") if kept else _("the list and the file are as before")
+        spans += [Span(plain(" · "), "muted"), Span(became, "text")]
+    return spans

@@ -12,6 +12,7 @@ from string import Formatter
 from typing import Any, NamedTuple
 
 from triptych.reasons import Reason
+from triptych_tui.connection_words import CONNECTIONS
 from triptych_tui.i18n import N_, _, ngettext
 from triptych_tui.model_words import IN_SHORT, MODELS
 from triptych_tui.plain import SIZE_MARKS, plain
@@ -313,7 +314,6 @@ _FILES: Mapping[str, str | _Counted] = {
 
 _WORKBENCH: Mapping[str, str | _Counted] = {
     "busy": N_("Something is still running; Esc cancels it."),
-    "quit.how": N_("ctrl+q leaves; all is saved. Esc cancels what is running."),
     "picture.missing": N_("{name} is not attached: there is no such file. Enter sends the text as it stands."),
     "picture.special": N_("{name} is not attached: it is no regular file. Enter sends the text as it stands."),
     "picture.unreadable": N_("{name} is not attached, it cannot be read: {error}. Enter sends the text as it stands."),
@@ -326,6 +326,7 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
     "picture.broken": N_(
         "{name} is not attached: its header is broken and tells no size. Enter sends the text as it stands."
     ),
+    "quit.how": N_("ctrl+q leaves; all is saved. Esc cancels what is running."),
     "theme.no_color": N_("NO_COLOR is set, so there are no colours; start with --theme dark to have them."),
     "search.nothing_sought": N_("Nothing is sought yet; `/` opens the search."),
     "search.no_hits": N_("“{sought}” is nowhere in this pane, nor in what the layers took out of it."),
@@ -345,6 +346,11 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
     "input_method.on": N_(
         "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
     ),
+    "history.beginning": N_("the list as it was in the beginning"),
+    "history.oldest": N_("This is the beginning: there is no earlier step."),
+    "history.newest": N_("This is the newest step."),
+    "history.no_compaction_before": N_("No layer changed anything before this."),
+    "history.no_compaction_after": N_("No layer changed anything after this."),
     "undo.nothing": N_("There is nothing to undo."),
     "redo.nothing": N_("There is nothing to redo."),
 }
@@ -353,6 +359,7 @@ SENTENCES: Mapping[str, str | _Counted] = {
     **_LAYERS,
     **_TURN,
     **MODELS,
+    **CONNECTIONS,
     **_SETTINGS,
     **_FILES,
     **_WORKBENCH,

@@ -105,36 +105,29 @@ def size_of(size: int) -> str:
 
 
 def key_spans(
-    run: HandRun | None, *, running: bool, waiting: bool, place: str, width: int, renamed: Mapping[str, str]
+    run: HandRun | None,
+    *,
+    running: bool,
+    waiting: bool,
+    past: bool,
+    place: str,
+    width: int,
+    renamed: Mapping[str, str],
 ) -> list[Span]:
     """The keys that do something now, as many as fit; the way out is always among them.
 
+    past: an earlier list is on screen.
     place: what has the focus, "search" and "filter" being the field above the prompt.
     renamed: keys as they are now, by their names here.
     """
-    keys: list[tuple[str, str, str]] = []
-    if place == "search":
-        keys += [("Enter", _("go there"), ""), ("Esc", _("back"), ""), ("re:", _("regular expression"), "")]
-    elif place == "filter":
-        keys += [("Enter", _("show only these"), ""), ("Esc", _("leave"), "")]
-        keys += [(example, "", "") for example in ("role:tool", "mark:cleared", "tool:read_file")]
-    elif run is not None:
-        if run.awaits_request:
-            keys.append(("Enter", _("ask for the summary"), ""))
-        elif run.can_apply:
-            keys.append(("Enter", _("apply"), ""))
-        keys += [("Esc", _("leave"), ""), ("tab", _("messages"), "")]
-    elif waiting:
-        keys += [("F8", _("go on"), ""), ("Esc", _("cancel the turn"), ""), ("s", _("step mode off"), "")]
-    elif running:
-        keys += [("Esc", _("cancel"), ""), ("tab", _("next pane"), "")]
-    else:
-        words = (_("truncate"), _("clear"), _("summarize")) if place == "prompt-text" else ("", "", "")
-        keys += [("F2", words[0], "L1"), ("F3", words[1], "L2"), ("F4", words[2], "L3")]
-        if place == "prompt-text":
-            keys += [("tab", _("panes"), ""), ("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]
-        else:
-            keys += _reading_keys(place)
+    keys = _field_keys(place) or _panel_keys(run)
+    if not keys and past:
+        keys = _past_keys(place, running=running)
+    elif not keys and waiting:
+        keys = [("F8", _("go on"), ""), ("Esc", _("cancel the turn"), ""), ("s", _("step mode off"), "")]
+    elif not keys and running:
+        keys = [("Esc", _("cancel"), ""), ("tab", _("next pane"), "")]
+    keys = keys or _resting_keys(place)
     help_key = "?" if place in ("chat", "messages", "file") else "F1"  # some terminals keep F1 for themselves
     keys += [("F9", _("language"), ""), (help_key, _("help"), ""), ("ctrl+q", _("quit"), "")]
     keys = [(renamed.get(key, key), does, layer) for key, does, layer in keys]
@@ -145,7 +138,46 @@ def key_spans(
     return spans
 
 
-def _key_line(keys: Sequence[tuple[str, str, str]]) -> list[Span]:
+Keys = list[tuple[str, str, str]]
+"""Key, what it does, and the layer it belongs to or ""."""
+
+
+def _field_keys(place: str) -> Keys:
+    if place == "search":
+        return [("Enter", _("go there"), ""), ("Esc", _("back"), ""), ("re:", _("regular expression"), "")]
+    if place == "filter":
+        examples = [(example, "", "") for example in ("role:tool", "mark:cleared", "tool:read_file")]
+        return [("Enter", _("show only these"), ""), ("Esc", _("leave"), ""), *examples]
+    return []
+
+
+def _panel_keys(run: HandRun | None) -> Keys:
+    if run is None:
+        return []
+    keys: Keys = [("Esc", _("leave"), ""), ("tab", _("messages"), "")]
+    if run.awaits_request:
+        keys.insert(0, ("Enter", _("ask for the summary"), ""))
+    elif run.can_apply:
+        keys.insert(0, ("Enter", _("apply"), ""))
+    return keys
+
+
+def _past_keys(place: str, *, running: bool) -> Keys:
+    keys: Keys = [("F7", _("step back"), ""), ("F8", _("step forward"), ""), ("F5", _("play"), "")]
+    keys.append(("Esc", _("cancel") if running else _("newest"), ""))
+    return keys if place == "prompt-text" else [*keys, ("{ }", _("compactions"), "")]
+
+
+def _resting_keys(place: str) -> Keys:
+    is_asking = place == "prompt-text"
+    words = (_("truncate"), _("clear"), _("summarize")) if is_asking else ("", "", "")
+    keys: Keys = [("F2", words[0], "L1"), ("F3", words[1], "L2"), ("F4", words[2], "L3")]
+    if not is_asking:
+        return keys + _reading_keys(place)
+    return [*keys, ("tab", _("panes"), ""), ("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]
+
+
+def _key_line(keys: Keys) -> list[Span]:
     spans: list[Span] = []
     for key, does, layer in keys:
         spans.append(Span("   " if spans else " "))
@@ -157,13 +189,13 @@ def _key_line(keys: Sequence[tuple[str, str, str]]) -> list[Span]:
     return spans
 
 
-def _reading_keys(pane: str) -> list[tuple[str, str, str]]:
+def _reading_keys(pane: str) -> Keys:
     """What a pane's own keys do, those that are needed most first."""
     keys = [("/", _("search"), ""), ("v", _("original"), ""), ("i", _("ask"), ""), ("y", _("copy"), "")]
     if pane == "messages":
         keys[1:1] = [("Enter", _("unfold"), "")]
         keys.append(("f", _("filter"), ""))
-    return [*keys, ("u", _("undo"), ""), ("ctrl+r", _("redo"), ""), ("tab", _("panes"), "")]
+    return [*keys, ("u", _("undo"), ""), ("F7", _("step back"), ""), ("ctrl+r", _("redo"), ""), ("tab", _("panes"), "")]
 
 
 def welcome_rows(opened: OpenedSession, width: int) -> list[Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -73,7 +72,7 @@ class ThreePanes(Screen[int]):
         self._session = opened.session
         schemas = opened.tools.schemas()
         self._sheet = Sheet(self._session, self._session.counter.schemas_weight(schemas))
-        self._tools = len(schemas)
+        self._schemas = schemas
         self._reading: Reading | None = None
         self._notice: Notice | None = None
         self._shown: PaneName = "chat"
@@ -85,11 +84,11 @@ class ThreePanes(Screen[int]):
         with Horizontal(id="body"):
             with Vertical(id="chat-box", classes="pane"):
                 yield PaneHeader(1, _("Chat"), id="chat-header")
-                yield ChatPane(self._sheet, partial(welcome_rows, self._opened), id="chat")
+                yield ChatPane(self._sheet, lambda width: welcome_rows(self._opened, width), id="chat")
             with Vertical(id="right"):
                 with Vertical(id="messages-box", classes="pane"):
                     yield PaneHeader(2, _("Messages"), id="messages-header")
-                    yield MessagesPane(self._sheet, self._tools, id="messages")
+                    yield MessagesPane(self._sheet, self._schemas, id="messages")
                 with Vertical(id="file-box", classes="pane"):
                     yield PaneHeader(3, _("File"), id="file-header")
                     yield SessionPane(id="file")
@@ -112,10 +111,10 @@ class ThreePanes(Screen[int]):
             self._notice = Notice(id="notice")
             self.mount(self._notice, before="#prompt")
         self._notice.say(reason, fault=fault)
+
     @on(Prompt.NotAttached)
     def _on_not_attached(self, message: Prompt.NotAttached) -> None:
         self.say(message.reason)
-
 
     def hush(self) -> bool:
         """Put the sentence away; whether there was one."""
@@ -205,11 +204,19 @@ class ThreePanes(Screen[int]):
         if message.along and isinstance(source, SessionPane):
             return  # the file came later than the list, and has the list's selection
         index = source.selected if isinstance(source, ChatPane | MessagesPane | SessionPane) else None
-        if index is None or index >= len(self._sheet.entries):
-            return
-        for pane in self.query("ChatPane, MessagesPane, SessionPane").results(LineView):
-            if pane is not source and isinstance(pane, ChatPane | MessagesPane | SessionPane):
-                pane.select(index, reveal=pane.following or not message.along)
+        if index is not None and isinstance(source, SessionPane):
+            index = self._sheet.index_of_head(index)
+        if index is not None and index < len(self._sheet.entries):
+            self.select(index, source, along=message.along)
+
+    def select(self, index: int, source: LineView | None = None, *, along: bool = False) -> None:
+        """Select an entry in all panes but the one that has selected it; `along`: it came while following the end."""
+        for pane in (self.query_one(ChatPane), self.query_one(MessagesPane)):
+            if pane is not source:
+                pane.select(index, reveal=pane.following or not along)
+        file, place = self.query_one(SessionPane), self._sheet.index_at_head(index)
+        if file is not source and place is not None:
+            file.select(place, reveal=file.following or not along)
 
     @on(LineView.FollowChanged)
     def _on_follow_changed(self) -> None:

@@ -12,8 +12,17 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.worker import Worker, WorkerCancelled
 
-from triptych.events import Event, SaveFailed, StageEntered, StepCommitted, StreamEnded, TextStreamed, TurnEnded
-from triptych.models.base import ModelError
+from triptych.events import (
+    Event,
+    Noticed,
+    SaveFailed,
+    StageEntered,
+    StepCommitted,
+    StreamEnded,
+    TextStreamed,
+    TurnEnded,
+)
+from triptych.models.base import ChatModel, ModelError
 from triptych.reasons import Reason
 from triptych.stages import Layer, Stage
 from triptych_tui.i18n import N_
@@ -47,9 +56,13 @@ if TYPE_CHECKING:
     from triptych.layers.summarize import SummaryPlan
     from triptych.pictures import Picture
     from triptych_tui.hand_run import HandRun
+    from triptych_tui.screens.connecting import Connecting
+    from triptych_tui.screens.failing import Failing
     from triptych_tui.screens.layers_by_hand import LayersByHand
+    from triptych_tui.screens.looking_back import LookingBack
     from triptych_tui.screens.step_mode import StepMode
 
+HISTORY_ACTIONS = frozenset({"play", "back", "forward", "compaction"})
 FLUSH_SECONDS = 0.05
 """What streams is shown at most this often."""
 
@@ -72,8 +85,31 @@ class Workbench(ThreePanes):
         Binding("escape", "leave", N_("cancel"), id="leave"),
         Binding("u", "undo", N_("undo"), id="undo"),
         Binding("ctrl+r", "redo", N_("redo"), priority=True, id="redo"),
+        Binding("r", "retry", N_("ask again what failed"), id="retry"),
         Binding("s", "step_mode", N_("step mode"), id="step_mode"),
-        Binding("f8,right_square_bracket,right_black_lenticular_bracket", "go_on", N_("go on"), id="step.go_on"),
+        Binding("f5,space", "play", N_("play"), id="history.play"),
+        Binding("f7", "back", N_("step back"), priority=True, id="history.back"),  # text fields have it for themselves
+        Binding("left_square_bracket,left_black_lenticular_bracket", "back", N_("step back"), id="history.back.typed"),
+        Binding(
+            "f8,right_square_bracket,right_black_lenticular_bracket",
+            "forward",
+            N_("step forward; in step mode go on"),
+            id="history.forward",
+        ),
+        Binding(
+            "left_curly_bracket,fullwidth_left_curly_bracket",
+            "compaction(-1)",
+            N_("previous compaction"),
+            id="history.previous_compaction",
+        ),
+        Binding(
+            "right_curly_bracket,fullwidth_right_curly_bracket",
+            "compaction(1)",
+            N_("next compaction"),
+            id="history.next_compaction",
+        ),
+        Binding("m", "connect", N_("connect to a model"), id="model"),
+        Binding("0", "use_offline", N_("offline model"), id="offline"),
         Binding("f9", "language", N_("language"), id="language"),
         Binding("ctrl+q", "quit", N_("quit"), priority=True, id="quit"),
     ]
@@ -84,7 +120,11 @@ class Workbench(ThreePanes):
         self._turn_from: int | None = None
         self._by_hand: LayersByHand | None = None
         self._stepping: StepMode | None = None
+        self._history: LookingBack | None = None
+        self._failing: Failing | None = None
+        self._models: Connecting | None = None
         self._streamed = ""
+        self._streams_summary = False
         self._flush_armed = False
         self._is_left = False
 
@@ -96,6 +136,7 @@ class Workbench(ThreePanes):
             self.say(self._opened.notice, fault=self._opened.notice.id != "open.foreign")
 
         self.call_after_refresh(_collect_garbage_again)
+        self.call_after_refresh(self._learn_window)
 
     def on_unmount(self) -> None:
         self._unsubscribe()
@@ -106,21 +147,21 @@ class Workbench(ThreePanes):
         """Called by the core in the midst of its work: pass the event on; what streams is gathered first."""
         if isinstance(event, TextStreamed):
             self._streamed += event.text
+            self._streams_summary = event.summary
             if not self._flush_armed:
                 self._flush_armed = True
-                summary = event.summary
-                self.set_timer(FLUSH_SECONDS, lambda: self._flush(summary))
+                self.set_timer(FLUSH_SECONDS, self._flush)
         else:
             self.post_message(CoreEvent(event))
 
-    def _flush(self, summary: bool) -> None:
+    def _flush(self) -> None:
         self._flush_armed = False
-        if not self._streamed:
+        if not self._streamed or self._is_looking_back:
             return
         if self._by_hand is not None and self._by_hand.is_writing:
             self._by_hand.show_text(self._streamed)
         else:
-            self.query_one(ChatPane).stream(self._streamed, summary=summary)
+            self.query_one(ChatPane).stream(self._streamed, summary=self._streams_summary)
 
     @on(CoreEvent)
     def _on_core_event(self, message: CoreEvent) -> None:
@@ -136,8 +177,11 @@ class Workbench(ThreePanes):
         elif isinstance(event, SaveFailed):
             self.show_stage(self.query_one(StageBar).moment.failed())
             self.say(event.reason)
+        elif isinstance(event, Noticed):
+            self.say(event.reason)
         elif isinstance(event, TurnEnded):
             self._on_turn_ended(event)
+            self._learn_window()
         if not isinstance(event, StepCommitted):
             self._show_file()
         self.refresh_facts()
@@ -145,8 +189,11 @@ class Workbench(ThreePanes):
     def _show_file(self) -> None:
         """Show what is on disk; a file that was written anew has the selection of the list."""
         file, selected = self.query_one(SessionPane), self.query_one(MessagesPane).selected
-        if file.show(self._opened.on_disk()) and selected is not None:
-            file.select(selected, reveal=not file.following)
+        if not file.show(self._opened.on_disk()) or selected is None:
+            return
+        place = self._sheet.index_at_head(selected)
+        if place is not None:
+            file.select(place, reveal=not file.following)
 
     def _follow_sheet(self, event: Event) -> None:
         """Show the list as it is now; where it is made anew, the selection stays on its entry."""
@@ -166,7 +213,7 @@ class Workbench(ThreePanes):
         before = self._turn_from
         steps = [step for step in self._session.timeline.path() if before is None or step.id > before]
         self.show_stage(after_turn(self.query_one(StageBar).moment, event, steps))
-        if event.reason is not None:
+        if event.reason is not None and event.outcome != "failed":
             self.say(event.reason, fault=event.outcome != "cancelled")
 
     # Asking
@@ -177,6 +224,7 @@ class Workbench(ThreePanes):
             return
         self.close_panel()
         self.hush()
+        self._to_head()
         pictures = self.query_one(Prompt).take(message.text)
         self.query_one(ChatPane).follow_end()
         self.query_one(MessagesPane).follow_end()
@@ -195,11 +243,12 @@ class Workbench(ThreePanes):
                 model=self._opened.model,
                 tools=self._opened.tools,
                 gate=self._gate,
+                wait=self.failing.wait,
             )
-        except ModelError:
-            # The session said why; a question that was taken back returns to the prompt, before what was typed since.
-            if self.is_attached and self._session.timeline.head == self._turn_from:
-                self.query_one(Prompt).give_back(text, pictures)
+        except ModelError as error:
+            if self.is_attached:
+                taken_back = self._session.timeline.head == self._turn_from
+                self.failing.fail(error.reason, text if taken_back else None, pictures)
         finally:
             self._turn = None
             if self.is_attached:
@@ -215,6 +264,24 @@ class Workbench(ThreePanes):
             return False
         self.say(Reason("busy"))
         return True
+
+    # Failures
+
+    @property
+    def failing(self) -> Failing:
+        """Who deals with requests that fail."""
+        if self._failing is None:
+            from triptych_tui.screens.failing import Failing  # most sessions have none
+
+            self._failing = Failing(self)
+        return self._failing
+
+    def hush(self) -> bool:
+        row = self._failing is not None and self._failing.hush()
+        return super().hush() or row
+
+    def action_retry(self) -> None:
+        self.post_message(PromptText.Sent(self.failing.again()))
 
     # Step mode
 
@@ -240,17 +307,14 @@ class Workbench(ThreePanes):
         self._stepping.toggle()
         self.refresh_facts()
 
-    def action_go_on(self) -> None:
-        if self._stepping is not None:
-            self._stepping.go_on()
-
     def _show_waiting(self, plan: Plan | SummaryPlan | None, waiting: bool) -> None:
         """A stage waits, and would do this; or it goes on."""
         if not self.is_attached:
             return
         bar = self.query_one(StageBar)
         bar.show(bar.moment._replace(waiting=waiting))
-        self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))
+        if not self._is_looking_back:
+            self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))
         self.refresh_facts()
 
     # Layers by hand
@@ -259,6 +323,7 @@ class Workbench(ThreePanes):
         if self._busy():
             return
         self.hush()
+        self._to_head()
         if self._by_hand is None:
             from triptych_tui.screens.layers_by_hand import LayersByHand
 
@@ -279,7 +344,51 @@ class Workbench(ThreePanes):
     def _run(self) -> HandRun | None:
         return self._by_hand.run if self._by_hand is not None else None
 
-    # Going back and forth
+    # The history
+
+    @property
+    def _past(self) -> LookingBack:
+        if self._history is None:
+            from triptych_tui.screens.looking_back import LookingBack  # not needed for the first picture
+
+            self._history = LookingBack(self, self._session, self._sheet)
+        return self._history
+
+    @property
+    def _is_looking_back(self) -> bool:
+        return self._history is not None and self._history.on
+
+    def _to_head(self) -> bool:
+        return self._history is not None and self._history.to_head()
+
+    def action_play(self) -> None:
+        self._past.play()
+
+    def action_back(self) -> None:
+        self._past.step(-1)
+
+    def action_forward(self) -> None:
+        """One step forward; at the head, let the stage that waits go on."""
+        if self._stepping is not None and self._is_waiting and not self._is_looking_back:
+            self._stepping.go_on()
+        else:
+            self._past.step(1)
+
+    def action_compaction(self, direction: int) -> None:
+        self._past.compaction(direction)
+
+    def follow_view(self, event: Event) -> None:
+        """Show the list that the view has come to: an earlier one, or the newest with all that goes on there."""
+        self._follow_sheet(event)
+        waiting = self._stepping.plan if self._stepping is not None and not self._is_looking_back else None
+        self.query_one(MessagesPane).show_preview(preview_of(waiting, self._sheet))
+        if self._is_looking_back:
+            self.query_one(ChatPane).end_stream()
+        else:
+            self._flush()
+        self.refresh_facts()
+
+    # Undo and redo
 
     async def action_undo(self) -> None:
         await self._travel(self._session.undo, Reason("undo.nothing"))
@@ -292,6 +401,7 @@ class Workbench(ThreePanes):
             return
         self.close_panel()
         self.hush()
+        self._to_head()
         before = self._session.timeline.path()
         if not move():
             self.say(otherwise)
@@ -300,6 +410,49 @@ class Workbench(ThreePanes):
         steps = before[len(after) :] or after[len(before) :]
         self.show_stage(after_travel(self._session.policy, steps, undone=len(after) < len(before)))
         await self._session.save()
+
+    # The model
+
+    @property
+    def opened(self) -> OpenedSession:
+        return self._opened
+
+    @property
+    def is_offline(self) -> bool:
+        return self._opened.model.offline
+
+    @property
+    def _connecting(self) -> Connecting:
+        if self._models is None:
+            from triptych_tui.screens.connecting import Connecting  # not needed for the first picture
+
+            self._models = Connecting(self, self._opened)
+        return self._models
+
+    def action_connect(self) -> None:
+        """Choose the model that answers from now on."""
+        if not self._busy():
+            self._connecting.open()
+
+    def action_use_offline(self) -> None:
+        if not self._busy():
+            self._connecting.use_offline()
+
+    def use_model(self, model: ChatModel, host: str, *, is_other: bool) -> None:
+        """Let this model answer from the next question on: another one, or the same with a window now known."""
+        self._opened = self._opened.with_model(model, host)
+        if is_other:
+            self._session.forget_usage()
+            self.hush()
+        self.query_one(Gauges).set_window(model.window)
+        self.query_one(ChatPane).redraw()
+        if self._by_hand is not None:
+            self._by_hand.speak()
+        self.refresh_facts()
+
+    def _learn_window(self) -> None:
+        if not self.is_offline and self._opened.model.window is None:
+            self._connecting.learn_window()
 
     # Language
 
@@ -321,7 +474,7 @@ class Workbench(ThreePanes):
             self._by_hand.leave()
         elif self._turn is not None:
             self._turn.cancel()
-        elif self.hush():
+        elif (self._failing is not None and self._failing.leave()) or self.hush() or self._to_head():
             return
         elif self._in_prompt():
             self.query_one(f"#{self._shown}", LineView).focus()
@@ -329,8 +482,10 @@ class Workbench(ThreePanes):
             self._reading.leave()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that come behind the one that leaves do nothing."""
-        return not self._is_left
+        """Keys that come behind the one that leaves do nothing; a panel speaks of the newest list alone."""
+        if action == "retry":
+            return not self._is_left and self._failing is not None and self._failing.question is not None
+        return not self._is_left and (action not in HISTORY_ACTIONS or self._run is None)
 
     async def action_quit(self) -> None:
         await self.end(0)
@@ -362,19 +517,22 @@ class Workbench(ThreePanes):
         place = self._reading.field_name if self._reading is not None else ""
         place = place or (self.focused.id or "" if self.focused is not None else "")
         renamed = renamed_keys_of(self)
-        state = {"running": running, "waiting": self._is_waiting}
+        past = self._history if self._is_looking_back else None
+        state = {"running": running, "waiting": self._is_waiting, "past": past is not None}
         keys = key_spans(self._run, **state, place=place, width=self.size.width, renamed=renamed)
         self.query_one("#keys", Bar).show(keys)
         chat = self.query_one(ChatPane)
-        self._head("chat", chat_facts(following=chat.following, empty=not chat.block_count))
+        following = chat_facts(following=chat.following, empty=not chat.block_count)
+        self._head("chat", past.fact() if past is not None else following)
         is_busy = self._run is not None or self._found("messages") != []
         self._head("messages", messages_facts(self._sheet, previewing=is_busy))
         self._head("file", file_facts(self._opened))
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
         run = self._run
-        self.query_one(StageBar).overlay(by_hand(self._session.policy, run) if run is not None else None)
-        waiting = self._stepping.plan if self._stepping is not None else None
+        earlier = past.moment() if past is not None else None
+        self.query_one(StageBar).overlay(by_hand(self._session.policy, run) if run is not None else earlier)
+        waiting = self._stepping.plan if self._stepping is not None and past is None else None
         self.query_one(Gauges).show(run.plan or run.planned if run is not None else waiting)
 
     def _head(self, pane: str, facts: list[Span]) -> None:
