@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
@@ -24,14 +24,23 @@ Key = TypeVar("Key", bound=Hashable)
 _NOT_CJK = re.compile("[^\u4e00-\u9fff\u3000-\u303f\uff00-\uffef]+")
 
 
+class Term(NamedTuple):
+    """A part of an estimate: how many there are of something, how the rule counts them (`×1.3`), and their weight."""
+
+    number: int
+    rule: str
+    weight: int
+
+
 class Estimator(Protocol):
-    """Turns text into weights; `denominator` weights are one token."""
+    """Turns text into weights; `denominator` weights are one token. The weights of its terms add up to a text's."""
 
     @property
     def name(self) -> str: ...
     @property
     def denominator(self) -> int: ...
     def weight(self, text: str) -> int: ...
+    def terms(self, text: str) -> tuple[Term, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,11 @@ class MeowgentEstimator:
         cjk = self.cjk_characters(text)
         return cjk * 91 + (len(text) - cjk) * 20
 
+    def terms(self, text: str) -> tuple[Term, ...]:
+        cjk = self.cjk_characters(text)
+        others = len(text) - cjk
+        return Term(cjk, "×1.3", cjk * 91), Term(others, "÷3.5", others * 20)
+
     @staticmethod
     def cjk_characters(text: str) -> int:
         return 0 if text.isascii() else len(_NOT_CJK.sub("", text))
@@ -62,6 +76,9 @@ class Chars4Estimator:
 
     def weight(self, text: str) -> int:
         return len(text)
+
+    def terms(self, text: str) -> tuple[Term, ...]:
+        return (Term(len(text), "÷4", len(text)),)
 
 
 ESTIMATORS: Mapping[str, Estimator] = {"meowgent": MeowgentEstimator(), "chars4": Chars4Estimator()}
@@ -90,16 +107,23 @@ class TokenCounter:
         return weight
 
     def message_weight(self, message: Message) -> int:
-        estimate = self.estimator.weight
-        weight = estimate(text_of(message)) + estimate(reasoning_of(message))
-        for call in tool_calls(message):
-            weight += estimate(call.name) + estimate(call.arguments)
-        return weight + pictures_in(message) * PICTURE_TOKENS * self.estimator.denominator
+        return sum(map(self.estimator.weight, _counted_texts(message))) + self._pictures_weight(message)
+
+    def message_terms(self, message: Message) -> tuple[Term, ...]:
+        """How the weight of a message comes about: its texts together, then its pictures."""
+        pictures = Term(pictures_in(message), f"×{PICTURE_TOKENS}", self._pictures_weight(message))
+        return *self.estimator.terms("".join(_counted_texts(message))), pictures
+
+    def _pictures_weight(self, message: Message) -> int:
+        return pictures_in(message) * PICTURE_TOKENS * self.estimator.denominator
 
     def schemas_weight(self, schemas: Sequence[Mapping[str, Any]]) -> int:
         """The weight of a request's tool schemas, in whole tokens: counted apart, they add up with any list."""
-        weight = self.estimator.weight(json.dumps(list(schemas), ensure_ascii=False)) if schemas else 0
-        return self.tokens(weight) * self.estimator.denominator
+        return self.tokens(self.estimator.weight(_schemas_text(schemas))) * self.estimator.denominator
+
+    def schemas_terms(self, schemas: Sequence[Mapping[str, Any]]) -> tuple[Term, ...]:
+        """How the weight of a request's tool schemas comes about, before it is cut to whole tokens."""
+        return self.estimator.terms(_schemas_text(schemas))
 
     def total(self, entries: Iterable[Entry]) -> int:
         """The weight of all `entries`."""
@@ -120,6 +144,18 @@ class TokenCounter:
     def shares(self, weights: Mapping[Key, int]) -> dict[Key, int]:
         """Whole tokens of each part, adding up to the tokens of the sum."""
         return apportion(weights, self.tokens(sum(weights.values())))
+
+
+def _counted_texts(message: Message) -> Iterator[str]:
+    yield text_of(message)
+    yield reasoning_of(message)
+    for call in tool_calls(message):
+        yield call.name
+        yield call.arguments
+
+
+def _schemas_text(schemas: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps(list(schemas), ensure_ascii=False) if schemas else ""
 
 
 def apportion(weights: Mapping[Key, int], total: int) -> dict[Key, int]:

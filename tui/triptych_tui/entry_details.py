@@ -1,9 +1,10 @@
-"""What unfolds beneath a row of the messages pane: the message as JSON, and what it was before a layer changed it."""
+"""What unfolds beneath a row of the messages pane: how its number comes about, the message as JSON, and what it was
+before a layer changed it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from triptych.entries import Entry, Summary
@@ -16,12 +17,15 @@ from triptych_tui.messages_rows import content_spans, with_right
 from triptych_tui.plain import plain
 from triptych_tui.sheet import Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, wrap_spans
+from triptych_tui.token_sums import entry_sum, schemas_sum, sum_rows
 from triptych_tui.untrusted import clean, wrap
 
 INDENT = 8
 MOST_ROWS = 400
 LONGEST_STRING = 4000
 """Characters of one JSON string that are shown."""
+LONGEST_DATA = 60
+"""Characters of a `data:` URL that are shown."""
 LONGEST_KEY = 200
 FIRST_LINES = 8
 """Lines of an original that are shown as long as its row is not unfolded."""
@@ -29,10 +33,23 @@ FIRST_GHOSTS = 5
 _LONGEST_TEXT = 60_000
 
 
-def json_rows(message: Message, width: int) -> list[Row]:
-    """A message as indented JSON with the inks of its parts, at most `MOST_ROWS` rows of `width` cells."""
+def entry_rows(sheet: Sheet, index: int, width: int) -> list[Row]:
+    """How an entry's tokens come about, and its message as JSON."""
+    message = sheet.entries[index].message
+    lines = entry_sum(sheet.session.counter, message, sheet.tokens_of(index))
+    return [*sum_rows(lines, width, INDENT), *json_rows(message, width)]
+
+
+def tools_rows(sheet: Sheet, schemas: Sequence[Mapping[str, Any]], width: int) -> list[Row]:
+    """The same for the tool schemas that go with every request."""
+    lines = schemas_sum(sheet.session.counter, schemas, sheet.schemas_tokens)
+    return [*sum_rows(lines, width, INDENT), *json_rows(list(schemas), width)]
+
+
+def json_rows(value: Any, width: int) -> list[Row]:
+    """A value as indented JSON with the inks of its parts, at most `MOST_ROWS` rows of `width` cells."""
     rows: list[Row] = []
-    for line in _json_lines(message):
+    for line in _json_lines(value):
         rows += _json_line_rows(line, width)
         if len(rows) >= MOST_ROWS:
             return [*rows[: MOST_ROWS - 1], _note(_("… the rest is not shown; y copies all of it"), width)]
@@ -88,7 +105,8 @@ def _json_lines(value: Any, lead: str = "", indent: str = "", tail: str = "") ->
             yield from _json_lines(item, inner + name, inner, "," if number < last else "")
         yield _JsonLine(indent + closing + tail)
     elif isinstance(value, str):
-        yield _JsonLine(lead + _quoted(value[:LONGEST_STRING]) + tail, max(0, len(value) - LONGEST_STRING))
+        longest = LONGEST_DATA if value.startswith("data:") else LONGEST_STRING
+        yield _JsonLine(lead + _quoted(value[:longest]) + tail, max(0, len(value) - longest))
     else:
         yield _JsonLine(lead + json.dumps(value) + tail)
 

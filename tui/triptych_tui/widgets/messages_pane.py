@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from triptych_tui.row_filter import RowFilter
 
 _TOOLS_ROWS = 1  # the request's schemas stand above row 0
+_TOOLS = -1  # where entries have an id
 
 
 class MessagesPane(LineView):
     """The sheet's entries, or those that a filter shows. While a layer is previewed its targets are marked.
 
-    A row unfolds to the message's JSON, and to what stood there before a layer changed it.
+    A row unfolds to how its number comes about with the message's JSON, and to what stood there before a layer changed
+    it.
     """
 
     exact_heights = True
@@ -34,16 +36,16 @@ class MessagesPane(LineView):
         Binding("enter", "unfold", N_("Unfold"), show=False, id="messages.unfold"),
     ]
 
-    def __init__(self, sheet: Sheet, tools: int, *, id: str) -> None:
+    def __init__(self, sheet: Sheet, schemas: Sequence[Mapping[str, Any]], *, id: str) -> None:
         super().__init__(id=id)
         self._sheet = sheet
-        self._tools = tools
+        self._schemas = schemas
         self._preview: Preview | None = None
         self.filter: RowFilter | None = None
         self.indices: Sequence[int] = range(len(sheet.entries))
         """The indices of the entries that are shown."""
         self._filtered = len(sheet.entries)  # how many entries the filter has looked at
-        self._unfolded: set[int] = set()  # ids of entries
+        self._unfolded: set[int] = set()  # ids of entries, and _TOOLS
         self._with_original: set[int] = set()
 
     def on_mount(self) -> None:
@@ -83,7 +85,7 @@ class MessagesPane(LineView):
         return block >= _TOOLS_ROWS and self.indices[block - _TOOLS_ROWS] == index
 
     def action_unfold(self) -> None:
-        """Show the selected message as JSON beneath its row, or hide that again."""
+        """Show beneath the selected row how its number comes about and its JSON, or hide that again."""
         self._toggle(self._unfolded)
 
     def toggle_original(self) -> None:
@@ -100,7 +102,8 @@ class MessagesPane(LineView):
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         glyphs, tokens = glyphs_of(self), tokens_of(self)
         if index < _TOOLS_ROWS:
-            return [line_of(tools_row(self._sheet, self._tools, width), tokens)]
+            rows = [tools_row(self._sheet, len(self._schemas), width), *self._tools_details(width)]
+            return [line_of(each, tokens) for each in rows]
         place = self.indices[index - _TOOLS_ROWS]
         tied = look.selected or look.tied
         row = message_row(self._sheet, place, width, tied=tied, glyphs=glyphs, preview=self._preview)
@@ -108,7 +111,7 @@ class MessagesPane(LineView):
 
     def block_key(self, index: int) -> Hashable:
         if index < _TOOLS_ROWS:
-            return "tools"
+            return ("tools", _TOOLS in self._unfolded)
         index = self.indices[index - _TOOLS_ROWS]
         entry, place = self._sheet.entries[index], self._sheet.outline.place(index)
         where = None if place is None else (place.call, place.bracket)
@@ -117,6 +120,8 @@ class MessagesPane(LineView):
 
     def estimate_heights(self, start: int, stop: int, width: int) -> Iterable[int]:
         heights = [1] * (stop - start)
+        if start < _TOOLS_ROWS <= stop:
+            heights[0] += len(self._tools_details(width))
         for entry_id in self._unfolded | self._with_original:
             index = self._sheet.index_of(entry_id)
             if index is not None and self.shows(index) and start <= self._block_of(index) < stop:
@@ -160,9 +165,9 @@ class MessagesPane(LineView):
     def _toggle(self, opened: set[int]) -> None:
         """Open or fold the selected entry, and bring into view what there is to see."""
         index, cursor = self.selected, self.cursor
-        if index is None or cursor is None:
+        if cursor is None:
             return
-        opened ^= {self._sheet.entries[index].id}
+        opened ^= {_TOOLS if index is None else self._sheet.entries[index].id}
         self.refresh_block(cursor)
         self.scroll_to_block(cursor)
         if self._heights[cursor] > self._view.height:
@@ -175,7 +180,15 @@ class MessagesPane(LineView):
         unfolded, with_original = entry.id in self._unfolded, entry.id in self._with_original
         if not unfolded and not with_original:
             return []
-        from triptych_tui.entry_details import json_rows, original_rows  # not needed for the first picture
+        from triptych_tui.entry_details import entry_rows, original_rows  # not needed for the first picture
 
         rows = original_rows(self._sheet, index, width, glyphs_of(self), whole=unfolded) if with_original else []
-        return [*rows, *json_rows(entry.message, width)] if unfolded else rows
+        return [*rows, *entry_rows(self._sheet, index, width)] if unfolded else rows
+
+    def _tools_details(self, width: int) -> list[Row]:
+        """What is unfolded beneath the tools row."""
+        if _TOOLS not in self._unfolded:
+            return []
+        from triptych_tui.entry_details import tools_rows  # not needed for the first picture
+
+        return tools_rows(self._sheet, self._schemas, width)
