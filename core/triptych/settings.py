@@ -178,10 +178,10 @@ def _base_url_of_others(environment: Mapping[str, str]) -> tuple[str, str]:
     host = environment.get("OLLAMA_HOST", "").strip()
     if not host or environment.get("OPENAI_API_KEY", "").strip():
         return "", ""
-    return _ollama_url(host), "OLLAMA_HOST"
+    return ollama_url(host), "OLLAMA_HOST"
 
 
-def _ollama_url(host: str) -> str:
+def ollama_url(host: str) -> str:
     """The chat-completions URL of what `OLLAMA_HOST` holds: `host`, `host:port`, `:port` or a URL."""
     has_scheme = "://" in host
     try:

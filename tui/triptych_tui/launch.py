@@ -79,6 +79,10 @@ class OpenedSession(NamedTuple):
     notice: Reason | None
     kept: KeptFile | None
 
+    def with_model(self, model: ChatModel, host: str) -> OpenedSession:
+        """The same session, with another model to answer."""
+        return self._replace(model=model, host=host)
+
     def on_disk(self) -> OnDisk | None:
         """The file as it stands; None while there is none."""
         return self.kept.on_disk if self.kept is not None else None

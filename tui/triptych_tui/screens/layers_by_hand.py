@@ -43,7 +43,6 @@ class LayersByHand:
     def __init__(self, screen: Workbench, opened: OpenedSession, sheet: Sheet) -> None:
         self.run: HandRun | None = None
         self._screen = screen
-        self._opened = opened
         self._session = opened.session
         self._panel = LayerPanel(sheet, self, id="panel")
         self._header = PaneHeader(0, "", id="panel-header")
@@ -171,7 +170,7 @@ class LayersByHand:
     async def _write_summary(self, run: HandRun, planned: SummaryPlan) -> None:
         done = run
         try:
-            text, plan, usage = await write_summary(self._session, planned, self._opened.model)
+            text, plan, usage = await write_summary(self._session, planned, self._screen.opened.model)
             done = replace(run, summary=text, received=text, summary_plan=plan, usage=usage)
         except ModelError as error:
             self._screen.say(error.reason)
@@ -201,7 +200,7 @@ class LayersByHand:
         else:
             preview = Preview.of(targets, self._sheet, ink)
         self._header.set_title(layer_title(run.layer))
-        self._header.set_facts(preview_facts(run, self._opened, glyphs_of(self._screen)))
+        self._header.set_facts(preview_facts(run, self._screen.opened, glyphs_of(self._screen)))
         self._panel.show_run(run, preview)
         if self._form is not None:
             self._form.show_run(run)

@@ -38,6 +38,11 @@ class Gauges(Widget):
         self._change: tuple[object, Change | None] | None = None
         self._history: tuple[object, History] | None = None
 
+    def set_window(self, window: int | None) -> None:
+        """Another model has another context window."""
+        self._window = window
+        self.refresh()
+
     def show(self, plan: Plan | SummaryPlan | None) -> None:
         """Show how things are now, and what a layer's plan that waits to be applied would change."""
         self._plan = plan
