@@ -25,7 +25,7 @@ def lines_with(text: str, screen: str) -> list[str]:
 @pytest.mark.parametrize("key", ["f1", "question_mark", "fullwidth_question_mark"])
 async def test_help_lists_keys_and_leaves(tmp_path: Path, key: str) -> None:
     app = app_on(opened(tmp_path / "s.json", tool_talk(2)))
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 70)) as pilot:
         await pilot.press("escape", key)
         await until(pilot, lambda: isinstance(app.screen, Help), "help")
         shown = screen_text(app)
@@ -76,7 +76,7 @@ async def test_remapped_keys_run_show_in_help_and_in_the_key_line(tmp_path: Path
     keymap = checked_keymap(Settings(keys=keys))
     session = opened(tmp_path / "s.json", tool_talk(6))
     app = TriptychApp(session, keymap)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 70)) as pilot:
         await pilot.press("h", "i", "enter")
         await pilot.pause()
         assert app.workbench.query_one(Prompt).text.startswith("hi"), "enter sends no longer"
