@@ -112,7 +112,7 @@ class LayersByHand:
     def leave(self) -> None:
         """Esc: stop the summary that is being written, else close the panel. Nothing changes."""
         if self._writing is not None:
-            self._writing.cancel()
+            self._screen.cancel(self._writing)
         else:
             self.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -473,13 +474,17 @@ class Workbench(ThreePanes):
         if self._by_hand is not None and self._by_hand.run is not None:
             self._by_hand.leave()
         elif self._turn is not None:
-            self._turn.cancel()
+            self.cancel(self._turn)
         elif (self._failing is not None and self._failing.leave()) or self.hush() or self._to_head():
             return
         elif self._in_prompt():
             self.query_one(f"#{self._shown}", LineView).focus()
         elif self._reading is not None:
             self._reading.leave()
+
+    def cancel(self, work: Worker[None]) -> None:
+        """Cancel what runs, in its next step: what is cancelled before its first runs nothing, no `finally` either."""
+        asyncio.get_running_loop().call_soon(work.cancel)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that come behind the one that leaves do nothing; a panel speaks of the newest list alone."""
@@ -496,7 +501,7 @@ class Workbench(ThreePanes):
         if self._by_hand is not None:
             self._by_hand.leave()
         if self._turn is not None:
-            self._turn.cancel()
+            self.cancel(self._turn)
             with suppress(WorkerCancelled):
                 await self._turn.wait()
         await self._session.save()

@@ -1,0 +1,34 @@
+"""Keys that come faster than what they begin: nothing is left half done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
+from tests.support_scripted_model import ScriptedModel, says
+from triptych_tui.widgets.layer_panel import LayerPanel
+from triptych_tui.widgets.prompt import PromptText
+
+
+async def test_a_question_cancelled_before_it_begins_is_kept_and_others_can_follow(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", [], ScriptedModel([says("Never."), says("Yes.")]))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.workbench._on_sent(PromptText.Sent("early"))
+        app.workbench.action_leave()
+        await until(pilot, lambda: "Cancelled." in screen_text(app), "the end of the turn")
+        await pilot.press(*"next", "enter")
+        await until(pilot, lambda: "Yes." in screen_text(app), "the answer")
+    assert [entry.message["content"] for entry in session.session.entries[1:]] == ["early", "next", "Yes."]
+
+
+async def test_a_summary_cancelled_before_it_begins_leaves_its_panel(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(5), ScriptedModel([says("Never."), says("A summary.")])))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f4")
+        await until(pilot, lambda: "Summarize old turns" in screen_text(app), "the panel")
+        await app.screen.query_one(LayerPanel).action_go_on()
+        app.workbench.action_leave()
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(pilot, lambda: "A summary." in screen_text(app), "the summary")
