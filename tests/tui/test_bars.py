@@ -158,7 +158,7 @@ async def test_a_failed_request_stays_lit_as_a_fault(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press(*"hello", "enter")
         await until(pilot, lambda: " ! request " in screen_text(app), "the fault")
-        assert "╰ scripted answered nothing" in screen_text(app).splitlines()[2]
+        assert "╰ stopped · the list and the file are as before" in screen_text(app).splitlines()[2]
         await pilot.press("enter")
         await until(pilot, lambda: "last turn" in screen_text(app), "the next try")
         assert "!" not in screen_text(app).splitlines()[1]

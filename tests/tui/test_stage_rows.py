@@ -107,9 +107,11 @@ def test_a_fault_is_red_and_has_a_sign() -> None:
     summarizing = in_turn(LESSON, StageEntered("summarize", Reason("summarize.failed", {"why": DUE}), "program"))
     assert pill(summarizing) == Span(" ! L3 summarize ", "on_block", "b", "error")
     asking = in_turn(LESSON, StageEntered("request", REQUEST, "model", 1))
-    failed = after_turn(asking, TurnEnded("failed", Reason("model.empty", {"model": "m"})), [])
+    failed = after_turn(asking, TurnEnded("failed", Reason("model.server_error", {"status": 503})), [])
     assert pill(failed) == Span(" ! request ", "on_block", "b", "error")
-    assert "╰ m answered nothing." in rows(failed)[1]
+    assert "╰ stopped: 503 · the list and the file are as before" in rows(failed)[1]
+    kept = after_turn(asking, TurnEnded("failed", Reason("model.cut_off")), [step("append", 650, 700)])
+    assert "╰ stopped · what had come is kept" in rows(kept)[1]
 
 
 def test_a_turn_that_is_over_tells_what_the_layers_did() -> None:

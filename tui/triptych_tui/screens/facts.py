@@ -172,6 +172,8 @@ def _resting_keys(place: str) -> Keys:
     is_asking = place == "prompt-text"
     words = (_("truncate"), _("clear"), _("summarize")) if is_asking else ("", "", "")
     keys: Keys = [("F2", words[0], "L1"), ("F3", words[1], "L2"), ("F4", words[2], "L3")]
+    if place == "failure":  # its own letters stand in its row, all others are typed
+        return [*keys, ("tab", _("panes"), "")]
     if not is_asking:
         return keys + _reading_keys(place)
     return [*keys, ("tab", _("panes"), ""), ("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]

@@ -170,10 +170,12 @@ class LayersByHand:
     async def _write_summary(self, run: HandRun, planned: SummaryPlan) -> None:
         done = run
         try:
-            text, plan, usage = await write_summary(self._session, planned, self._screen.opened.model)
+            text, plan, usage = await write_summary(
+                self._session, planned, self._screen.opened.model, self._screen.failing.wait
+            )
             done = replace(run, summary=text, received=text, summary_plan=plan, usage=usage)
         except ModelError as error:
-            self._screen.say(error.reason)
+            self._screen.failing.fail(error.reason)
         finally:
             self._writing = None
             if self.run is not None and self.run.planned is planned:

@@ -39,28 +39,37 @@ class Notice(Widget):
             self._text = say(self._reason)
             self.refresh(layout=True)
 
+    @property
+    def is_shown(self) -> bool:
+        return self._reason is not None
+
     def hush(self) -> bool:
         """Put the sentence away; whether there was one."""
-        if not self._text:
+        if not self.is_shown:
             return False
         self._reason, self._text = None, ""
         self.remove_class("-shown")
         return True
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width)) + 1 if self._text else 0
+        return len(self._lines(width)) + 1 if self.is_shown else 0
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         lines = self._lines(width)
-        ground, ink = ("err", "error") if self._fault else ("surface", "muted")
         if y < len(lines):
-            sign = f" {glyphs_of(self).fault} " if y == 0 and self._fault else "   "
-            spans = [Span(sign, "on_block" if sign.strip() else "text", "b", ink if sign.strip() else "")]
-            spans.append(Span(" " + lines[y], "text"))
+            spans = [self._sign() if y == 0 else Span("   "), Span(" "), *lines[y]]
         else:
-            spans = [Span("    "), Span("Esc", "strong", "b"), Span(" " + _("dismiss"), "muted")]
-        return strip_of(spans, tokens_of(self), width, ground)
+            spans = [Span("    "), *self._foot()]
+        return strip_of(spans, tokens_of(self), width, "err" if self._fault else "surface")
 
-    def _lines(self, width: int) -> list[str]:
-        return wrap(self._text, max(width - 5, 10))[:MOST_LINES]
+    def _sign(self) -> Span:
+        return Span(f" {glyphs_of(self).fault} ", "on_block", "b", "error") if self._fault else Span("   ")
+
+    def _lines(self, width: int) -> list[list[Span]]:
+        """What is said, in lines that leave room for the sign."""
+        return [[Span(line)] for line in wrap(self._text, max(width - 5, 10))[:MOST_LINES]]
+
+    def _foot(self) -> list[Span]:
+        """The row under it: what to press."""
+        return [Span("Esc", "strong", "b"), Span(" " + _("dismiss"), "muted")]

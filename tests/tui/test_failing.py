@@ -1,0 +1,391 @@
+"""Requests that fail, as the workbench tells it: the countdown to the next try, and what can be pressed at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.events import Paste
+from textual.pilot import Pilot
+
+from tests.support_openai_server import OpenAIServer, Received, Reply, answer, error
+from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
+from triptych.entries import messages_of
+from triptych.models.openai import OpenAIModel
+from triptych_tui.app import TriptychApp
+from triptych_tui.i18n import set_language
+from triptych_tui.launch import OpenedSession
+from triptych_tui.widgets.prompt import PromptText
+
+KEY = "sk-canary-0123456789"
+REJECTED = error(401, f"Incorrect API key provided: {KEY}")
+BUSY = error(429, "slow down", headers={"Retry-After": "8"})
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self._held: asyncio.Event | None = None
+
+    async def sleep(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        self._held = asyncio.Event()
+        await self._held.wait()
+
+    def tick(self) -> None:
+        assert self._held is not None
+        self._held.set()
+
+
+def session_at(server: OpenAIServer, tmp_path: Path, *, key: str | None = KEY) -> OpenedSession:
+    model = OpenAIModel(name="m", base_url=server.base_url, api_key=key, key_source="OPENAI_API_KEY")
+    return opened(tmp_path / "s.json", tool_talk(2), model)
+
+
+def rows(app: TriptychApp) -> list[str]:
+    """The two rows of the failure, and the prompt's."""
+    lines = screen_text(app).splitlines()
+    return lines[-4:-1]
+
+
+def typed(app: TriptychApp) -> str:
+    return app.workbench.query_one(PromptText).text
+
+
+def focused(app: TriptychApp) -> str:
+    return app.focused.id or "" if app.focused is not None else ""
+
+
+async def failed(pilot: Pilot[Any], app: TriptychApp, *keys: str) -> None:
+    """Ask, and wait for the row of the failure."""
+    await pilot.press(*keys, "enter")
+    await until(pilot, lambda: "Esc dismiss" in screen_text(app) and focused(app) == "failure", "the row")
+
+
+async def test_a_rejected_key_is_told_in_two_rows_and_costs_nothing(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED]) as server:
+        session = session_at(server, tmp_path)
+        before = messages_of(session.session.entries)
+        app = app_on(session)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            what, keys, prompt = rows(app)
+            assert what.startswith(f" !  401 from 127.0.0.1:{server.port}  the key was rejected")
+            assert what.endswith("it came from OPENAI_API_KEY")
+            assert keys.split("   ") == ["", " r retry", "m another model", "0 offline model", "Esc dismiss"]
+            assert prompt.startswith(" ❯ lost")
+            stages = screen_text(app).splitlines()
+            assert " ! request " in stages[1]
+            assert "╰ stopped: 401 · the list and the file are as before" in stages[2]
+            assert KEY not in screen_text(app)
+            assert KEY[:6] not in screen_text(app)
+    assert messages_of(session.session.entries) == before
+    assert not (tmp_path / "s.json").exists()
+
+
+async def test_r_asks_the_question_again(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED, answer("Now it works.")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            await pilot.press("r")
+            await until(pilot, lambda: "Now it works." in screen_text(app), "the answer")
+            assert typed(app) == ""
+            assert focused(app) == "prompt-text"
+            assert "Esc dismiss" not in screen_text(app)
+            assert [received.messages[-1]["content"] for received in server.requests] == ["lost", "lost"]
+            await pilot.press("r")
+            assert typed(app) == "r"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "shown"),
+    [("x", "lostx", True), ("空", "lost空", True), ("?", "lost?", True), ("2", "lost2", True), ("i", "lost", True)],
+)
+async def test_any_other_letter_is_typed_into_the_prompt(key: str, text: str, shown: bool, tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            await pilot.press(key)
+            await until(pilot, lambda: (focused(app), typed(app)) == ("prompt-text", text), "typed")
+            await pilot.press("r")
+            assert typed(app) == text + "r"
+
+
+async def test_what_is_pasted_goes_to_the_prompt(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            assert app.focused is not None
+            app.focused.post_message(Paste(" and found"))
+            await until(pilot, lambda: typed(app) == "lost and found", "the paste")
+
+
+async def test_escape_puts_the_row_away_and_returns_to_the_prompt(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            await pilot.press("escape")
+            await until(pilot, lambda: "Esc dismiss" not in screen_text(app), "the row is away")
+            assert (focused(app), typed(app)) == ("prompt-text", "lost")
+
+
+async def test_who_has_typed_keeps_the_prompt_and_reaches_the_row_by_escape(tmp_path: Path) -> None:
+    hold = asyncio.Event()
+    late = Reply([hold, *REJECTED.pieces], 401, REJECTED.headers)
+    async with OpenAIServer([late, answer("Now it works.")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press(*"lost", "enter")
+            await server.request()
+            await pilot.press(*"next")
+            hold.set()
+            await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the row")
+            await pilot.press("r")
+            assert (focused(app), typed(app)) == ("prompt-text", "lost\nnextr")
+            await pilot.press("backspace", "escape")
+            await until(pilot, lambda: focused(app) == "failure", "the row has the focus")
+            await pilot.press("r")
+            await until(pilot, lambda: "Now it works." in screen_text(app), "the answer")
+            assert typed(app) == "next"
+            assert server.requests[1].messages[-1]["content"] == "lost"
+
+
+async def test_a_question_that_was_mended_is_asked_as_it_is_now(tmp_path: Path) -> None:
+    async with OpenAIServer([error(400, "bad word"), answer("Now it works.")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            await pilot.press("i", "backspace", "backspace", *"ng", "escape", "r")
+            await until(pilot, lambda: "Now it works." in screen_text(app), "the answer")
+            assert server.requests[1].messages[-1]["content"] == "long"
+
+
+async def test_who_reads_in_a_pane_stays_there_and_r_works(tmp_path: Path) -> None:
+    hold = asyncio.Event()
+    late = Reply([hold, *REJECTED.pieces], 401, REJECTED.headers)
+    async with OpenAIServer([late, answer("Now it works.")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press(*"lost", "enter")
+            await server.request()
+            await pilot.press("tab")
+            hold.set()
+            await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the row")
+            assert focused(app) == "chat"
+            await pilot.press("r")
+            await until(pilot, lambda: "Now it works." in screen_text(app), "the answer")
+            assert focused(app) == "chat"
+
+
+async def test_0_switches_to_the_offline_model_and_the_question_is_still_there(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"hello")
+            await pilot.press("0")
+            await until(pilot, lambda: " OFFLINE " in screen_text(app), "the offline model")
+            assert (focused(app), typed(app)) == ("prompt-text", "hello")
+            await pilot.press("enter")
+            await until(pilot, lambda: "I am the offline" in screen_text(app), "its answer")
+
+
+async def test_m_opens_the_connect_dialog(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"hello")
+            await pilot.press("m")
+            await until(pilot, lambda: app.screen is not app.workbench, "the dialog")
+
+
+async def test_a_key_that_is_wanted(tmp_path: Path) -> None:
+    async with OpenAIServer([error(401, "no")]) as server:
+        app = app_on(session_at(server, tmp_path, key=None))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await failed(pilot, app, *"lost")
+            assert "it asks for a key, and none was sent" in screen_text(app)
+
+
+async def test_a_list_too_long_offers_layer_3(tmp_path: Path) -> None:
+    async with OpenAIServer([error(400, "too much", code="context_length_exceeded")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            what, keys, _ = rows(app)
+            assert what.startswith(" !  Too long  the request does not fit the context window")
+            assert keys.strip().startswith("F4 L3 summarize   r retry")
+            await pilot.press("f4")
+            await until(pilot, lambda: "Summarize old turns" in screen_text(app), "the panel")
+            assert typed(app) == "lost"
+
+
+async def test_the_countdown_goes_on_once_a_second_and_then_it_is_asked_again(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY, error(503, "", headers={"Retry-After": "1.5"}), answer("At last.")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            clock = Clock()
+            app.workbench.failing.sleep = clock.sleep
+            await pilot.press(*"lost", "enter")
+            await until(pilot, lambda: "retry 2/5 in 8 s" in screen_text(app), "the countdown")
+            what, keys, _ = rows(app)
+            assert what.startswith(
+                f" ↻  429 from 127.0.0.1:{server.port}  it allows no more requests for now: slow down"
+            )
+            assert keys.split("   ") == ["", " retry 2/5 in 8 s", "Esc stop waiting"]
+            await until(pilot, lambda: " ↻ request " in screen_text(app), "the sign in the stage")
+            assert "╰ 429 · waits for try 2 of 5" in screen_text(app).splitlines()[2]
+            assert focused(app) == "prompt-text"
+            for left in range(7, 0, -1):
+                clock.tick()
+                await until(pilot, lambda left=left: f"retry 2/5 in {left} s" in screen_text(app), f"{left} s")
+            assert len(server.requests) == 1
+            clock.tick()
+            await until(pilot, lambda: "retry 3/5 in 2 s" in screen_text(app), "the next countdown")
+            assert clock.asked == [1] * 8 + [0.5]
+            assert "503 from" in screen_text(app)
+            clock.tick()
+            await until(pilot, lambda: "retry 3/5 in 1 s" in screen_text(app), "1 s")
+            clock.tick()
+            await until(pilot, lambda: "last turn" in screen_text(app), "the answer")
+            assert "At last." in screen_text(app)
+            assert "retry" not in screen_text(app)
+            assert "↻" not in screen_text(app)
+
+
+async def test_escape_during_the_countdown_ends_the_turn(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY, answer("never")]) as server:
+        session = session_at(server, tmp_path)
+        app = app_on(session)
+        async with app.run_test(size=(120, 40)) as pilot:
+            app.workbench.failing.sleep = Clock().sleep
+            await pilot.press(*"lost", "enter")
+            await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
+            await pilot.press(*"more", "escape")
+            await until(pilot, lambda: "Cancelled." in screen_text(app), "the end of the turn")
+            assert "retry" not in screen_text(app)
+            assert "↻" not in screen_text(app)
+            assert typed(app) == "more"
+            assert len(server.requests) == 1
+    assert json.loads((tmp_path / "s.json").read_bytes())[-1] == {"role": "user", "content": "lost"}
+
+
+async def test_leaving_during_the_countdown_leaves(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            app.workbench.failing.sleep = Clock().sleep
+            await pilot.press(*"lost", "enter")
+            await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
+            await pilot.press("ctrl+q")
+            await until(pilot, lambda: not app.is_running, "the end")
+    assert json.loads((tmp_path / "s.json").read_bytes())[-1]["content"] == "lost"
+
+
+async def test_a_summary_by_hand_counts_down_too_and_fails_in_its_panel(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY, error(400, "no summaries here")]) as server:
+        session = session_at(server, tmp_path)
+        session = session._replace(session=opened(tmp_path / "s.json", tool_talk(5)).session)
+        app = app_on(session)
+        async with app.run_test(size=(120, 40)) as pilot:
+            clock = Clock()
+            app.workbench.failing.sleep = clock.sleep
+            await pilot.press("f4")
+            await until(pilot, lambda: "Enter ask for the summary" in screen_text(app), "the panel")
+            await pilot.press("enter")
+            await until(pilot, lambda: "retry 2/5 in 8 s" in screen_text(app), "the countdown")
+            for _ in range(8):
+                clock.tick()
+                await pilot.pause()
+            await until(pilot, lambda: "no summaries here" in screen_text(app), "the failure")
+            assert "r retry" not in screen_text(app)
+            assert focused(app) == "panel"
+
+
+def always_busy(_: Received) -> Reply:
+    return error(503, "resting", headers={"Retry-After": "0"})
+
+
+async def test_after_five_tries_the_failure_stays_and_r_begins_anew(tmp_path: Path) -> None:
+    async with OpenAIServer(always_busy) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+
+            async def no_time(_: float) -> None:
+                pass
+
+            app.workbench.failing.sleep = no_time
+            await failed(pilot, app, *"lost")
+            assert "503 from" in screen_text(app)
+            assert len(server.requests) == 5
+            await pilot.press("r")
+            await until(pilot, lambda: len(server.requests) == 10, "five more")
+
+
+WORDS = {
+    "en": ("the key was rejected", "r retry", "Esc dismiss", "retry 2/5 in 8 s"),
+    "zh_Hans": ("密钥被拒绝", "r 重试", "Esc", "8 秒后重试 2/5"),
+    "zh_Hant": ("金鑰被拒絕", "r 重試", "Esc", "8 秒後重試 2/5"),
+}
+
+
+@pytest.mark.parametrize("language", WORDS)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_three_languages(language: str, size: tuple[int, int], tmp_path: Path) -> None:
+    rejected, retry, dismiss, countdown = WORDS[language]
+    async with OpenAIServer([BUSY, REJECTED]) as server:
+        set_language(language)
+        app = app_on(session_at(server, tmp_path))
+        try:
+            async with app.run_test(size=size) as pilot:
+                clock = Clock()
+                app.workbench.failing.sleep = clock.sleep
+                await pilot.press(*"lost", "enter")
+                await until(pilot, lambda: countdown in screen_text(app), "the countdown")
+                for _ in range(8):
+                    clock.tick()
+                    await pilot.pause()
+                await until(pilot, lambda: focused(app) == "failure", "the row")
+                for word in (rejected, retry, dismiss, "OPENAI_API_KEY", "401"):
+                    assert word in screen_text(app).replace("\n    ", "")
+        finally:
+            set_language("en")
+
+
+async def test_the_language_changes_under_the_row(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED]) as server:
+        app = app_on(session_at(server, tmp_path))
+        try:
+            async with app.run_test(size=(120, 40)) as pilot:
+                await failed(pilot, app, *"lost")
+                await pilot.press("f9")
+                await until(pilot, lambda: WORDS["zh_Hans"][0] in screen_text(app), "Chinese")
+        finally:
+            set_language("en")
+
+
+async def test_in_ascii_the_signs_are_letters_and_an_at_sign(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY, error(404, "nothing — here")]) as server:
+        session = session_at(server, tmp_path)
+        session = session._replace(settings=type(session.settings)(ascii=True, theme="monochrome"))
+        app = app_on(session)
+        async with app.run_test(size=(120, 40)) as pilot:
+            clock = Clock()
+            app.workbench.failing.sleep = clock.sleep
+            await pilot.press(*"lost", "enter")
+            await until(pilot, lambda: " @ request " in screen_text(app), "the sign in the stage")
+            assert rows(app)[0].startswith(" @  429 from ")
+            for _ in range(8):
+                clock.tick()
+                await pilot.pause()
+            await until(pilot, lambda: focused(app) == "failure", "the row")
+            assert rows(app)[0].startswith(" !  404 from ")
+            assert all(ord(sign) < 0x7F for row in rows(app) for sign in row.replace("—", ""))

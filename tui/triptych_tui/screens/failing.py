@@ -1,0 +1,119 @@
+"""What a workbench does about requests that fail: it counts down to the next try, and says what to press at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from math import ceil
+from typing import TYPE_CHECKING
+
+from triptych.models.retries import Retry
+from triptych.reasons import Reason
+from triptych_tui.i18n import N_, _
+from triptych_tui.plain import plain
+from triptych_tui.spans import Span
+from triptych_tui.widgets.failure_row import FailureRow, RowKey
+from triptych_tui.widgets.prompt import Prompt
+from triptych_tui.widgets.stage_bar import StageBar
+
+if TYPE_CHECKING:
+    from triptych.pictures import Picture
+    from triptych_tui.screens.workbench import Workbench
+
+
+class Failing:
+    """`question` is the text that came back to the prompt, None where none did.
+
+    `sleep` is awaited between two numbers of the countdown, with their seconds.
+    """
+
+    def __init__(self, screen: Workbench) -> None:
+        self.question: str | None = None
+        self.sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+        self._screen = screen
+        self._row = FailureRow(self._type_on, id="failure")
+        screen.mount(self._row, before="#prompt")
+
+    async def wait(self, retry: Retry) -> None:
+        """Wait for the next try, counting down once a second."""
+        self._screen.call_later(self._show_retry, retry)
+        left = retry.seconds
+        try:
+            while left > 0:
+                shown = ceil(left)
+                self._row.wait(retry, shown)
+                pause = left - (shown - 1)
+                await self.sleep(pause)
+                left -= pause
+        finally:
+            self._row.hush()
+            self._screen.call_later(self._show_retry, None)
+
+    def fail(self, reason: Reason, question: str | None = None, pictures: Sequence[Picture] = ()) -> None:
+        """Say what failed. A question that was taken back returns to the prompt, before what was typed since.
+
+        Where nothing was typed, the row takes the focus, so that its letters work at once.
+        """
+        self._screen.hush()
+        prompt = self._screen.query_one(Prompt)
+        nothing_typed = prompt.field.has_focus and not prompt.text
+        if question is not None:
+            prompt.give_back(question, pictures)
+        self.question = question
+        keys = self._keys(reason)
+        self._row.fail(reason, keys)
+        if nothing_typed:
+            self._screen.call_later(self._row.focus)
+
+    def hush(self) -> bool:
+        """Put the row away and give the focus back to the prompt; whether there was a row."""
+        had_focus = self._row.has_focus
+        self.question = None
+        if had_focus:
+            self._screen.query_one(Prompt).field.focus()
+        return self._row.hush()
+
+    def leave(self) -> bool:
+        """Esc: from the prompt to the row, where its letters work; from elsewhere put the row away."""
+        if not self._row.is_shown:
+            return False
+        if self._row.can_focus and self._screen.query_one(Prompt).field.has_focus:
+            self._row.focus()
+        else:
+            self.hush()
+        return True
+
+    def again(self) -> str:
+        """What `r` asks: the question that came back, as it stands in the prompt now if it was edited there."""
+        question, text = self.question or "", self._screen.query_one(Prompt).text
+        return question if text.startswith(question) or not text.strip() else text
+
+    def _keys(self, reason: Reason) -> list[RowKey]:
+        """What can be done about it, as far as the workbench can do it."""
+        keys = [RowKey("F4", N_("summarize"), "L3")] if reason.id == "model.context_length" else []
+        if self.question is not None:
+            keys.append(RowKey("r", N_("retry")))
+        keys.append(RowKey("m", N_("another model")))
+        if not self._screen.is_offline:
+            keys.append(RowKey("0", N_("offline model")))
+        return keys
+
+    def _type_on(self, text: str) -> None:
+        """What is no key of the row goes where questions are typed."""
+        field = self._screen.query_one(Prompt).field
+        field.focus()
+        field.insert(text)
+
+    def _show_retry(self, retry: Retry | None) -> None:
+        """Show in the stage that is lit that it waits for another try, or no longer does."""
+        if self._screen.is_attached:
+            bar = self._screen.query_one(StageBar)
+            bar.show(bar.moment._replace(retry=None if retry is None else partial(_retry_words, retry)))
+            self._screen.refresh_facts()
+
+
+def _retry_words(retry: Retry) -> list[Span]:
+    status = retry.reason.values.get("status")
+    code = [Span(str(status), "strong", "b"), Span(plain(" · "), "muted")] if status else []
+    return [*code, Span(_("waits for try {attempt} of {of}").format(attempt=retry.attempt, of=retry.of), "text")]

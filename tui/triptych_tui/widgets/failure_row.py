@@ -1,0 +1,91 @@
+"""A request that failed, or waits to be sent again, in the rows above the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from textual.events import Key, Paste
+
+from triptych.models.retries import Retry
+from triptych.reasons import Reason
+from triptych_tui.i18n import N_, _
+from triptych_tui.plain import plain
+from triptych_tui.spans import Span, wrap_spans
+from triptych_tui.themes import glyphs_of, renamed_keys_of
+from triptych_tui.widgets.notice import MOST_LINES, Notice
+from triptych_tui.wording import fault_in_short
+
+OWN_KEYS = frozenset({"retry", "model", "offline", "prompt"})
+"""The bindings whose keys do what they say while the row has the focus; all others are typed."""
+
+
+class RowKey(NamedTuple):
+    """A key that is offered: as a keyboard has it, what it does (a message id), and for a layer its number."""
+
+    key: str
+    does: str
+    layer: str = ""
+
+
+class FailureRow(Notice):
+    """What failed and whose fault it is, then what to press. Letters that are no key here go on to `type_on`."""
+
+    def __init__(self, type_on: Callable[[str], None], *, id: str) -> None:
+        super().__init__(id=id)
+        self._type_on = type_on
+        self._keys: Sequence[RowKey] = ()
+        self._retry: Retry | None = None
+        self._left = 0
+
+    def fail(self, reason: Reason, keys: Sequence[RowKey]) -> None:
+        """Show a failure that is final, for now; the row can have the focus."""
+        self._retry, self._keys, self.can_focus = None, keys, True
+        self.say(reason)
+
+    def wait(self, retry: Retry, left: int) -> None:
+        """Show that a request will be sent again, `left` seconds from now."""
+        self._retry, self._left, self.can_focus = retry, left, False
+        self.say(retry.reason, fault=False)
+
+    def speak(self) -> None:
+        if self._reason is not None:
+            self._text = plain(" — ").join(filter(None, fault_in_short(self._reason)))
+            self.refresh(layout=True)
+
+    async def on_key(self, event: Key) -> None:
+        if event.key == "enter":  # whoever has not noticed that the prompt lost the focus means the same
+            event.stop()
+            await self.run_action("screen.retry")
+            return
+        active = self.screen.active_bindings.get(event.key)
+        if event.is_printable and event.character and (active is None or active.binding.id not in OWN_KEYS):
+            event.stop()
+            self._type_on(event.character)
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()
+        self._type_on(event.text)
+
+    def _sign(self) -> Span:
+        return super()._sign() if self._fault else Span(f" {glyphs_of(self).retrying} ", "on_block", "b", "muted")
+
+    def _lines(self, width: int) -> list[list[Span]]:
+        if self._reason is None:
+            return []
+        fault, cause = fault_in_short(self._reason)
+        spans = [Span(fault + "  ", "strong", "b"), Span(cause)] if fault else [Span(cause)]
+        return wrap_spans(spans, max(width - 5, 10))[:MOST_LINES]
+
+    def _foot(self) -> list[Span]:
+        if self._retry is not None:
+            words = _("retry {attempt}/{of} in {seconds} s")
+            words = words.format(attempt=self._retry.attempt, of=self._retry.of, seconds=self._left)
+            return [Span(words + "   ", "strong", "b"), *self._offered(RowKey("Esc", N_("stop waiting")))]
+        return [span for key in (*self._keys, RowKey("Esc", N_("dismiss"))) for span in self._offered(key)]
+
+    def _offered(self, key: RowKey) -> list[Span]:
+        spans = [Span(renamed_keys_of(self).get(key.key, key.key), "strong", "b")]
+        if key.layer:
+            spans.append(Span(f" {key.layer}", key.layer.lower(), "b"))
+        return [*spans, Span(f" {_(key.does)}   ", "muted")]
