@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -310,6 +312,50 @@ async def test_openais_key_is_named_by_its_source_and_goes_to_no_other_server(
         await until(pilot, lambda: "✓ Ollama" in screen_text(app), "its health")
         assert CANARY not in screen_text(app)
     assert all("authorization" not in received.headers for received in server.requests)
+
+
+async def test_a_key_does_not_come_back_with_the_first_address(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", []))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_dialog(pilot, app)
+        first = app.screen.query_one("#base_url", ConnectInput).value
+        for url in ("http://127.0.0.1:9/v1", first):
+            fill(app, base_url=url)
+            await pilot.pause()
+            assert app.screen.query_one("#key", ConnectInput).value == ""
+            fill(app, key=CANARY)
+            await pilot.pause()
+            assert app.screen.query_one("#key", ConnectInput).value == CANARY
+
+
+async def test_a_login_in_an_address_is_sent_but_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_on(opened(tmp_path / "s.json", []))
+    async with ModelServer(LLAMAS) as server, app.run_test(size=(120, 40)) as pilot:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url.replace("://", "://teacher:hunter2@"))
+        await open_dialog(pilot, app)
+        await pilot.press(*["up"] * 5)
+        await until(pilot, lambda: "✓ Ollama" in screen_text(app), "its health")
+        assert server.base_url in screen_text(app)
+        assert "hunter2" not in screen_text(app)
+        assert server.requests[-1].headers["authorization"].startswith("Basic ")
+
+
+async def test_the_program_can_be_left_from_the_dialog(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", []))
+    async with ModelServer({"/v1/models": never()}) as server, app.run_test(size=(80, 24)) as pilot:
+        await open_dialog(pilot, app)
+        fill(app, base_url=server.base_url)
+        await server.request()
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: not app.is_running, "the end")
+    assert app.return_value == 0
+
+
+def test_nothing_of_it_is_loaded_at_a_start() -> None:
+    late = {"httpx2", "triptych.models.endpoint", "triptych_tui.connection", "triptych_tui.screens.connect_dialog"}
+    code = f"import sys, triptych_tui.app; print(sorted({late!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 async def test_a_window_is_learned_at_the_start_or_after_the_first_answer(tmp_path: Path) -> None:

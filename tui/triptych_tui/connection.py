@@ -59,7 +59,15 @@ def servers(environment: Mapping[str, str]) -> list[Server]:
         Server("llama.cpp", "http://localhost:8080/v1"),
     ]
     other = environment.get("OPENAI_BASE_URL", "").strip()
-    return known if not other or any(other == each.base_url for each in known) else [Server("", other), *known]
+    is_known = any(other == each.base_url for each in known)
+    return known if is_known or not other else [Server("OPENAI_BASE_URL", other), *known]
+
+
+def without_login(text: str) -> str:
+    """A base URL without the user name and password that it may hold; anything else as it is."""
+    scheme, separator, rest = text.partition("://")
+    host, slash, path = rest.partition("/")
+    return "".join([scheme, separator, host.rpartition("@")[2], slash, path])
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from triptych.models.base import ModelError
 from triptych.models.endpoint import Endpoint, Listing, unlisted
 from triptych.models.keys import host_of, usable_key
 from triptych.reasons import Reason, TriptychError
-from triptych_tui.connection import OPENAI_KEY, Connection, Health, Server, matching
+from triptych_tui.connection import OPENAI_KEY, Connection, Health, Server, matching, without_login
 from triptych_tui.i18n import N_, _
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.facts import model_spans
@@ -36,6 +36,7 @@ SETTLE_SECONDS = 0.3
 
 FIELDS = ("base_url", "model", "key", "window")
 SERVER_NAME_CELLS = 16
+WINDOW_DIGITS = 11
 
 KeyFor = Callable[[str, str], tuple[str | None, str]]
 """The key that may go to a base URL, given what was typed as one, and where it comes from."""
@@ -51,8 +52,8 @@ class ConnectInput(Input):
     ConnectInput > .input--cursor { background: $accent; color: $on-block; text-style: none; }
     """
 
-    def __init__(self, value: str, *, id: str, password: bool = False) -> None:
-        super().__init__(value, id=id, select_on_focus=False, password=password)
+    def __init__(self, value: str, *, id: str, password: bool = False, max_length: int = 0) -> None:
+        super().__init__(value, id=id, select_on_focus=False, password=password, max_length=max_length)
         self.cursor_blink = False
 
     def _on_paste(self, event: events.Paste) -> None:
@@ -123,7 +124,8 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
         self._key_for = key_for
         self._has_openai_key = has_openai_key
         self._filter = ""
-        self._real_names: dict[str, str] = {}
+        self._key_url = present.base_url
+        self._meant: dict[str, str] = {}
         self._listing: tuple[str, str | None, Listing] | None = None
         self._health = Health()
         self._settling: Timer | None = None
@@ -147,10 +149,10 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
     def _field_of(self, name: str) -> ConnectInput:
         if name == "key":
             return KeyInput(id=name)
-        window = "" if self._first.window is None else str(self._first.window)
-        model = self._shown(self._first.model)
-        values = {"base_url": self._first.base_url, "model": model, "window": window}
-        return ConnectInput(values[name], id=name)
+        if name == "window":
+            value = "" if self._first.window is None else str(self._first.window)
+            return ConnectInput(value, id=name, max_length=WINDOW_DIGITS)
+        return ConnectInput(self._shown(self._first.model if name == "model" else self._first.base_url), id=name)
 
     def on_mount(self) -> None:
         labels = {"base_url": _("base URL"), "model": _("model"), "key": _("key"), "window": _("window")}
@@ -177,17 +179,20 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
 
     @property
     def _base_url(self) -> str:
-        return self._input("base_url").value.strip()
+        return self._meant_in("base_url")
 
     @property
     def _model(self) -> str:
-        shown = self._input("model").value.strip()
-        return self._real_names.get(shown, shown)
+        return self._meant_in("model")
 
-    def _shown(self, model: str) -> str:
-        """A model's name as a field may hold it; what it stands for is remembered."""
-        shown = clean(model, newlines=False).strip()
-        self._real_names[shown] = model
+    def _meant_in(self, name: str) -> str:
+        shown = self._input(name).value.strip()
+        return self._meant.get(shown, shown)
+
+    def _shown(self, text: str) -> str:
+        """A model's name or a base URL as a field may hold it; what it stands for is remembered."""
+        shown = clean(without_login(text), newlines=False).strip()
+        self._meant[shown] = text
         return shown
 
     def _window(self) -> int | None:
@@ -211,10 +216,10 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
     @on(Input.Changed)
     def _on_changed(self, message: Input.Changed) -> None:
         message.stop()
-        if message.input.id == "base_url" and message.value != self._first.base_url:
-            self._input("key").value = ""  # typed for another address, which alone it may go to
+        if message.input.id == "base_url":
+            self._forget_key()
         if message.input.id == "model" and message.input.has_focus:
-            self._filter = "" if message.value in self._real_names else message.value
+            self._filter = "" if message.value in self._meant else message.value
         self._start_asking()
 
     @on(Input.Submitted)
@@ -243,6 +248,12 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
     def on_descendant_focus(self) -> None:
         self._show_choices()
 
+    def _forget_key(self) -> None:
+        """A key that was typed may go to no other address than the one that it was typed for."""
+        if self._base_url != self._key_url:
+            self._key_url = self._base_url
+            self._input("key").value = ""
+
     # Choosing
 
     def action_choose(self, by: int) -> None:
@@ -263,10 +274,9 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
         name = "base_url" if self._chooses_server else "model"
         field = self._input(name)
         with self.prevent(Input.Changed):
-            field.value = self._shown(chosen) if name == "model" else chosen
+            field.value = self._shown(chosen)
         field.cursor_position = len(field.value)
-        if name == "base_url":
-            self._input("key").value = ""
+        self._forget_key()
         self._start_asking()
 
     @property
@@ -276,7 +286,7 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
     def _show_choices(self) -> None:
         header, choices = self.query_one("#connect-list-header", PaneHeader), self.query_one(Choices)
         if self._chooses_server:
-            names = {each.base_url: each.name or "OPENAI_BASE_URL" for each in self._known}
+            names = {each.base_url: each.name for each in self._known}
             header.set_title(_("Servers"))
             header.set_facts([])
             choices.show(list(names), self._base_url, lambda url: names[url], lead=SERVER_NAME_CELLS)

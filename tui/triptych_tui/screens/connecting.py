@@ -33,10 +33,10 @@ class Connecting:
 
     def _from_settings(self) -> Connection:
         """What the command line, the environment or the config file names; else what is at hand."""
-        known = servers(os.environ)
-        named = OPENAI_URL if self._settings.model or os.environ.get(OPENAI_KEY) else known[-3].base_url
-        base_url = self._settings.base_url or named
-        model = (self._settings.model or "") if not self._settings.offline else ""
+        at_hand = next(each.base_url for each in servers(os.environ) if each.name == "Ollama")
+        usual = OPENAI_URL if self._settings.model or os.environ.get(OPENAI_KEY) else at_hand
+        base_url = self._settings.base_url or usual
+        model = "" if self._settings.offline else self._settings.model or ""
         try:
             key, source = self._key_for(base_url, "")
         except ModelError:

@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from triptych_tui.connection import without_login
 from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span, pad, spread
 from triptych_tui.themes import glyphs_of, tokens_of
@@ -97,7 +98,7 @@ class Choices(Widget):
             return strip_of([], tokens, width, "bg")
         text, is_chosen = self._texts[index], index == self._at
         note = clean(self._note(text), newlines=False)
-        name = clean(text[:LONGEST], newlines=False)
+        name = clean(without_login(text[:LONGEST]), newlines=False)
         edge = Span(glyphs_of(self).edge if is_chosen else " ", "accent")
         lead = [Span(pad(fit(note, self._lead), self._lead + 1), "muted")] if self._lead else []
         right = [Span(note, "muted"), Span("  ")] if note and not self._lead else []
