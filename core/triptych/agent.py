@@ -305,7 +305,8 @@ class _Turn:
 
         The message of a tool that `failed` is cut like any other.
         """
-        session, parameters = self._session, self._session.policy.truncate
+        session, policy = self._session, self._session.policy
+        parameters = policy.truncate if policy.runs("truncate") else None
         edit = append_edit(session.entries, result)
         reason = Reason("turn.result", {"characters": len(str(result.message["content"]))})
         append_plan = make_plan("append", session.entries, (edit,), reason, session.counter)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from triptych.reasons import Reason
-from triptych.stages import Stage
+from triptych.stages import Layer, Stage
 from triptych.timeline import Step
 
 Actor = Literal["program", "model"]
@@ -58,6 +58,13 @@ class TurnEnded(NamedTuple):
     reason: Reason | None = None
 
 
+class LayerSwitched(NamedTuple):
+    """A layer runs in turns from now on, or does so no more."""
+
+    layer: Layer
+    on: bool
+
+
 class Noticed(NamedTuple):
     """The core noticed something that a user should know and can mend; the turn goes on."""
 
@@ -83,6 +90,7 @@ Event = (
     | HeadMoved
     | ViewMoved
     | TurnEnded
+    | LayerSwitched
     | Noticed
     | Saved
     | SaveFailed

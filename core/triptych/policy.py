@@ -55,6 +55,7 @@ class Trigger:
 class Policy:
     """What is done to the messages of a session. A layer whose parameters are None does not run.
 
+    off: layers that keep their parameters but do not run in a turn.
     stages: the order in which a turn goes through them; between `request` and `answer` they repeat for every result.
     max_tool_rounds: requests with tool calls in one turn before the turn is stopped.
     estimator: the name of the token estimator.
@@ -68,6 +69,7 @@ class Policy:
     prune: PruneParameters | None = None
     summarize: SummarizeParameters | None = None
     trigger: Trigger = Trigger()
+    off: tuple[Layer, ...] = ()
     max_tool_rounds: int = 25
     estimator: str = "meowgent"
     source: str = ""
@@ -76,8 +78,8 @@ class Policy:
 
     def __post_init__(self) -> None:
         at_least("max_tool_rounds", self.max_tool_rounds, 1)
-        for stage in self.stages:
-            if stage not in get_args(Stage):
+        for stage, known in [(each, get_args(Stage)) for each in self.stages] + [(each, LAYERS) for each in self.off]:
+            if stage not in known:
                 raise PolicyError("policy.unknown_stage", policy=self.name, stage=stage)
         order = [stage for stage in self.stages if stage in _FIXED_ORDER]
         if tuple(order) != _FIXED_ORDER:
@@ -96,8 +98,17 @@ class Policy:
                 yield stage
 
     def runs(self, stage: Stage) -> bool:
-        """Whether a stage has something to do: a layer's stage needs its parameters."""
-        return stage not in LAYER_STAGES or getattr(self, stage) is not None
+        """Whether a stage has something to do: a layer's stage needs its parameters, and not to be switched off."""
+        return stage not in LAYER_STAGES or (stage not in self.off and getattr(self, stage) is not None)
+
+    def has(self, layer: Layer) -> bool:
+        """Whether a layer belongs to its turns, switched off or not."""
+        return layer in self.stages and getattr(self, layer) is not None
+
+    def switched(self, layer: Layer) -> Policy:
+        """The same with a layer switched off, or on again."""
+        off = [each for each in self.off if each != layer]
+        return replace(self, off=tuple(off if layer in self.off else [*off, layer]))
 
     def with_options(
         self, *, limit: int | None = None, keep: int | None = None, keep_turns: int | None = None
@@ -129,6 +140,8 @@ def decide(policy: Policy, entries: Sequence[Entry], size: Measured, window: int
     """Whether to summarize before the next request; `size` is the context's in tokens, `window` the model's."""
     if policy.summarize is None:
         return Decision(False, Reason("decide.layer_off"))
+    if "summarize" in policy.off:
+        return Decision(False, Reason("decide.switched_off"))
     trigger = policy.trigger
     if trigger.turns is not None:
         return _decide_by_turns(trigger.turns, policy.summarize, entries)

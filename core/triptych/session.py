@@ -10,12 +10,12 @@ from typing import NamedTuple, Protocol
 
 from triptych.edits import EditConflict, append_edit, inverse_of
 from triptych.entries import Entry, Mark
-from triptych.events import Event, HeadMoved, Noticed, Saved, SaveFailed, StepCommitted, ViewMoved
+from triptych.events import Event, HeadMoved, LayerSwitched, Noticed, Saved, SaveFailed, StepCommitted, ViewMoved
 from triptych.layers.plan import Plan, make_plan
 from triptych.messages import Message
 from triptych.policy import Policy
 from triptych.reasons import Reason, TriptychError
-from triptych.stages import Stage
+from triptych.stages import Layer, Stage
 from triptych.timeline import Step, Timeline
 from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage
 from triptych.usage import Sent, UsageHistory
@@ -136,6 +136,11 @@ class Session:
         plan = make_plan(stage, self.entries, (append_edit(self.entries, entry),), reason, self.counter)
         self.perform(plan, action, usage=usage)
         return entry
+
+    def switch(self, layer: Layer) -> None:
+        """Switch a layer of the policy off or on again, from its next stage on."""
+        self.policy = self.policy.switched(layer)
+        self.emit(LayerSwitched(layer, on=layer not in self.policy.off))
 
     def undo(self) -> bool:
         """Take back the newest whole action; False when there is none."""

@@ -279,3 +279,20 @@ def test_by_share_of_an_unknown_window_and_by_hand_and_off() -> None:
         "decide.by_hand_only",
         "decide.layer_off",
     ]
+
+
+def test_a_layer_that_is_switched_off_keeps_its_parameters_and_its_place() -> None:
+    lesson = preset("lesson")
+    off = lesson.switched("truncate")
+    assert not off.runs("truncate")
+    assert off.has("truncate")
+    assert off.truncate == lesson.truncate
+    assert off.switched("truncate") == lesson
+    assert not preset("meowgent").has("truncate")
+
+
+def test_layers_switched_off_in_a_file_must_be_layers() -> None:
+    text = 'stages = ["receive", "request", "tool", "append", "answer", "save"]\noff = ["request"]\n'
+    with pytest.raises(PolicyError) as caught:
+        policy_from_toml(text, "mine")
+    assert caught.value.reason.values["stage"] == "request"

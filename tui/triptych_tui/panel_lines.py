@@ -52,9 +52,9 @@ class PanelLines:
         run = self._run
         sections = [self._why()]
         if isinstance(run.planned, SummaryPlan):
+            # What is being written stands where one looks already, not below a long request.
+            sections += [self._summary()] if run.writing else []
             sections.append(self._request(run.planned))
-            if run.writing:
-                sections.append(self._summary())
         plan = run.plan
         if plan is not None and plan.edits:
             if not isinstance(run.planned, SummaryPlan):
@@ -164,6 +164,12 @@ class PanelLines:
             yield self._key("r", _("ask again"), lit=False)
             if run.summary != run.received:
                 yield self._key("v", _("as received"), lit=False)
+        policy = self._sheet.session.policy
+        if policy.has(run.layer) and not run.writing:
+            is_off = run.layer in policy.off
+            yield self._key(
+                "o", _("let it run in turns again") if is_off else _("let it run in turns no more"), lit=False
+            )
         leave = _("cancel; everything stays as it was") if run.writing else _("leave everything as it was")
         yield self._key("Esc", leave, lit=False)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from triptych.events import StageEntered, TurnEnded
 from triptych.policy import Policy
 from triptych.reasons import Reason
-from triptych.stages import Stage
+from triptych.stages import Layer, Stage
 from triptych.timeline import Step
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import ENGLISH, _, current_language
@@ -39,6 +39,7 @@ class Moment(NamedTuple):
     stages: those the policy runs, in its order; the first `passed` of them are over. present: the one that is lit.
     fault: it failed there. waiting: the turn stands before it until someone lets it go on.
     retry: its request failed and is sent again soon; what is said of that instead of the words.
+    off: layers among the stages that are switched off.
     """
 
     stages: tuple[Stage, ...]
@@ -48,6 +49,7 @@ class Moment(NamedTuple):
     fault: bool = False
     waiting: bool = False
     retry: Callable[[], list[Span]] | None = None
+    off: Collection[Stage] = ()
 
     def said(self, *, short: bool, room: int = 0) -> list[Span]:
         """What stands beside or under the stages; short or without room, the sign of waiting is enough."""
@@ -82,7 +84,7 @@ def by_hand(policy: Policy, run: HandRun) -> Moment:
     """A layer is shown before it is applied; nothing of a turn runs."""
     stages = _stages_of(policy)
     stages = stages if run.layer in stages else (*stages, run.layer)
-    return Moment(stages, 0, partial(_hand_words, run.writing), run.layer)
+    return Moment(stages, 0, partial(_hand_words, run.writing, run.layer in policy.off), run.layer)
 
 
 def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Moment:
@@ -103,6 +105,17 @@ def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Momen
 def after_layer(policy: Policy, steps: Sequence[Step]) -> Moment:
     """A layer has run by hand."""
     return Moment(_stages_of(policy), 0, lambda short: turn_spans(steps, _("done by hand"), short=short))
+
+
+def after_switch(policy: Policy, layer: Layer) -> Moment:
+    """A layer was switched off, or on again."""
+
+    def words(short: bool) -> list[Span]:
+        does = _("does not run in turns any more") if layer in policy.off else _("runs in turns again")
+        name = Span(f"{LAYER_NUMBERS[layer]} {stage_name(layer)} ", LAYER_INKS[layer], "b")
+        return [name, Span(does, "text")]
+
+    return Moment(_stages_of(policy), 0, words)
 
 
 def after_travel(policy: Policy, steps: Sequence[Step], *, undone: bool) -> Moment:
@@ -152,7 +165,7 @@ def compact_rows(moment: Moment, width: int, glyphs: Glyphs) -> list[list[Span]]
 
 
 def _stages_of(policy: Policy) -> tuple[Stage, ...]:
-    return tuple(stage for stage in policy.stages if policy.runs(stage))
+    return tuple(stage for stage in policy.stages if policy.runs(stage) or stage in policy.off)
 
 
 def _place(stages: Sequence[Stage], stage: Stage) -> int:
@@ -172,6 +185,9 @@ def _named(moment: Moment, glyphs: Glyphs, padding: str) -> tuple[list[Span], in
             column = width_of(spans)
             spans.append(_pill(moment, stage, glyphs))
             continue
+        if stage in moment.off:
+            spans.append(_switched_off(stage))
+            continue
         ink = "muted" if index < moment.passed else "faint"
         if number := LAYER_NUMBERS.get(stage):
             spans.append(Span(number + " ", LAYER_INKS[stage]))
@@ -189,6 +205,8 @@ def _dotted(moment: Moment, glyphs: Glyphs) -> tuple[list[Span], int]:
         if stage == moment.present:
             column = width_of(spans)
             spans.append(_pill(moment, stage, glyphs))
+        elif stage in moment.off:
+            spans.append(_switched_off(stage))
         elif number := LAYER_NUMBERS.get(stage):
             spans.append(Span(number, LAYER_INKS[stage]))
         elif index < moment.passed:
@@ -196,6 +214,10 @@ def _dotted(moment: Moment, glyphs: Glyphs) -> tuple[list[Span], int]:
         else:
             spans.append(Span(glyphs.not_target, "faint"))
     return spans, column
+
+
+def _switched_off(stage: Stage) -> Span:
+    return Span(_("{layer} off").format(layer=LAYER_NUMBERS[stage]), "faint")
 
 
 def _pill(moment: Moment, stage: Stage, glyphs: Glyphs) -> Span:
@@ -244,9 +266,12 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _hand_words(writing: bool, short: bool) -> list[Span]:
+def _hand_words(writing: bool, off: bool, short: bool) -> list[Span]:
     words = _("the model writes the summary") if writing else _("preview · nothing has changed yet")
-    return [Span(words, "text")] if short else [Span(_("by hand") + plain(" · "), "muted"), Span(words, "text")]
+    if short:
+        return [Span(words, "text")]
+    hand = _("by hand, in turns it is off") if off else _("by hand")
+    return [Span(hand + plain(" · "), "muted"), Span(words, "text")]
 
 
 def _past_words(reason: Reason, short: bool) -> list[Span]:

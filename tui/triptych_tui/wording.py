@@ -198,6 +198,7 @@ _LAYERS: Mapping[str, str | _Counted] = {
     "summarize.blank": N_("the summary is blank, so all messages stay; try again or write one yourself"),
     "summarize.failed": N_("no summary could be made, so all messages stay. {why}"),
     "decide.layer_off": N_("this policy never summarizes"),
+    "decide.switched_off": N_("layer 3 is switched off, so nothing to summarize"),
     "decide.by_hand_only": N_("this policy summarizes by hand only"),
     "decide.turns_over": _Counted(
         "turns", "{turns} user turn > {limit}, so summarize", "{turns} user turns > {limit}, so summarize"
@@ -346,6 +347,7 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
     "input_method.on": N_(
         "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
     ),
+    "layer.not_in_policy": N_("This policy has no such layer in its turns; by hand it can run all the same."),
     "history.beginning": N_("the list as it was in the beginning"),
     "history.oldest": N_("This is the beginning: there is no earlier step."),
     "history.newest": N_("This is the newest step."),

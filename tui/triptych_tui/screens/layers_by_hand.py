@@ -16,6 +16,7 @@ from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import is_result
 from triptych.models.base import ModelError
+from triptych.reasons import Reason
 from triptych.stages import Layer
 from triptych.tokens import Usage
 from triptych_tui.hand_run import EDITABLE, HandRun, layer_of_key, plan_by_hand, with_texts
@@ -24,7 +25,7 @@ from triptych_tui.messages_rows import Preview
 from triptych_tui.panel_lines import layer_title
 from triptych_tui.screens.facts import preview_facts
 from triptych_tui.sheet import Sheet
-from triptych_tui.stage_rows import after_layer
+from triptych_tui.stage_rows import after_layer, after_switch
 from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.themes import glyphs_of
 from triptych_tui.widgets.layer_panel import LayerPanel
@@ -79,7 +80,7 @@ class LayersByHand:
             self._screen.say(conflict.reason)
             self.close()
         else:
-            self._panel.focus()
+            self._screen.set_focus(self._panel)
 
     async def go_on(self) -> None:
         """Enter: send the request that is shown, or apply the plan that is shown."""
@@ -109,6 +110,19 @@ class LayersByHand:
         if self.run is not None and self.run.summary_plan is not None:
             self._edit_summary(self.run.received)
 
+    def switch(self) -> None:
+        """Let the layer run in turns no more, or again; what the panel shows stays."""
+        run, policy = self.run, self._session.policy
+        if run is None or run.writing:
+            return
+        if not policy.has(run.layer):
+            self._screen.say(Reason("layer.not_in_policy"), fault=False)
+            return
+        self._session.switch(run.layer)
+        self._screen.show_stage(after_switch(self._session.policy, run.layer))
+        self._panel.show_progress(run)
+        self._screen.refresh_facts()
+
     def leave(self) -> None:
         """Esc: stop the summary that is being written, else close the panel. Nothing changes."""
         if self._writing is not None:
@@ -128,7 +142,7 @@ class LayersByHand:
         self._summary.show_run(None)
         self._screen.query_one(MessagesPane).show_preview(None)
         if had_focus:
-            (self._focus_before or self._screen.query_one("#prompt-text")).focus()
+            self._screen.set_focus(self._focus_before or self._screen.query_one("#prompt-text"))
         self._screen.refresh_facts()
 
     def speak(self) -> None:

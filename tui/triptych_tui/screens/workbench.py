@@ -124,7 +124,7 @@ class Workbench(ThreePanes):
         self._history: LookingBack | None = None
         self._failing: Failing | None = None
         self._models: Connecting | None = None
-        self._streamed = ""
+        self._streamed = self._thought = ""
         self._streams_summary = False
         self._flush_armed = False
         self._is_left = False
@@ -147,7 +147,10 @@ class Workbench(ThreePanes):
     def _hear(self, event: Event) -> None:
         """Called by the core in the midst of its work: pass the event on; what streams is gathered first."""
         if isinstance(event, TextStreamed):
-            self._streamed += event.text
+            if event.reasoning:
+                self._thought += event.text
+            else:
+                self._streamed += event.text
             self._streams_summary = event.summary
             if not self._flush_armed:
                 self._flush_armed = True
@@ -157,12 +160,13 @@ class Workbench(ThreePanes):
 
     def _flush(self) -> None:
         self._flush_armed = False
-        if not self._streamed or self._is_looking_back:
+        if not (self._streamed or self._thought) or self._is_looking_back:
             return
         if self._by_hand is not None and self._by_hand.is_writing:
             self._by_hand.show_text(self._streamed)
         else:
-            self.query_one(ChatPane).stream(self._streamed, summary=self._streams_summary)
+            said = {"content": self._streamed, "reasoning_content": self._thought}
+            self.query_one(ChatPane).stream(said, summary=self._streams_summary)
 
     @on(CoreEvent)
     def _on_core_event(self, message: CoreEvent) -> None:
@@ -171,7 +175,7 @@ class Workbench(ThreePanes):
             return  # the user has left; the session goes on to its end without being seen
         self._follow_sheet(event)
         if isinstance(event, StreamEnded):
-            self._streamed = ""
+            self._streamed = self._thought = ""
             self.query_one(ChatPane).end_stream()
         elif isinstance(event, StageEntered):
             self.show_stage(in_turn(self._session.policy, event, waiting=self._is_waiting))
@@ -478,7 +482,7 @@ class Workbench(ThreePanes):
         elif (self._failing is not None and self._failing.leave()) or self.hush() or self._to_head():
             return
         elif self._in_prompt():
-            self.query_one(f"#{self._shown}", LineView).focus()
+            self.set_focus(self.query_one(f"#{self._shown}", LineView))
         elif self._reading is not None:
             self._reading.leave()
 
@@ -535,8 +539,9 @@ class Workbench(ThreePanes):
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
         run = self._run
+        policy = self._session.policy
         earlier = past.moment() if past is not None else None
-        self.query_one(StageBar).overlay(by_hand(self._session.policy, run) if run is not None else earlier)
+        self.query_one(StageBar).overlay(by_hand(policy, run) if run is not None else earlier, policy.off)
         waiting = self._stepping.plan if self._stepping is not None and past is None else None
         self.query_one(Gauges).show(run.plan or run.planned if run is not None else waiting)
 

@@ -24,6 +24,7 @@ class PanelOwner(Protocol):
     async def go_on(self) -> None: ...
     def again(self) -> None: ...
     def as_received(self) -> None: ...
+    def switch(self) -> None: ...
 
 
 class LayerPanel(LineView):
@@ -35,6 +36,7 @@ class LayerPanel(LineView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,ctrl+j", "go_on", N_("Apply"), show=False, id="panel.apply"),
         Binding("r", "again", N_("Ask again"), show=False, id="panel.again"),
+        Binding("o", "switch", N_("Layer off or on in turns"), show=False, id="panel.switch"),
         Binding("v", "as_received", N_("As received"), show=False, id="panel.as_received"),
     ]
 
@@ -76,6 +78,9 @@ class LayerPanel(LineView):
 
     def action_as_received(self) -> None:
         self._owner.as_received()
+
+    def action_switch(self) -> None:
+        self._owner.switch()
 
     def _write(self) -> None:
         width = self.size.width - 2

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from textual.strip import Strip
 from textual.widget import Widget
 
+from triptych.stages import Stage
 from triptych_tui.paint import strip_of
 from triptych_tui.spans import Span
 from triptych_tui.stage_rows import Moment, compact_row, compact_rows, stage_rows
@@ -22,6 +25,7 @@ class StageBar(Widget):
         super().__init__(id=id)
         self.moment = moment
         self._overlaid: Moment | None = None
+        self._off: Collection[Stage] = ()
 
     def show(self, moment: Moment) -> None:
         """Show where a turn is, or what was done last."""
@@ -30,13 +34,14 @@ class StageBar(Widget):
         self.set_class(steps, "-stepping")
         self.refresh()
 
-    def overlay(self, moment: Moment | None) -> None:
-        """Show this instead until it is taken away again (None)."""
-        self._overlaid = moment
+    def overlay(self, moment: Moment | None, off: Collection[Stage]) -> None:
+        """Show this instead until it is taken away again (None); `off` are the layers that are switched off."""
+        self._overlaid, self._off = moment, off
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         moment, width, glyphs = self._overlaid or self.moment, self.size.width, glyphs_of(self)
+        moment = moment._replace(off=self._off)
         if self.size.height == 1:
             spans = [*logo(), Span(" "), *compact_row(moment, width - 4, glyphs)]
         elif self.size.height > 2:
