@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.support_scripted_model import ScriptedModel, fails, says
 from tests.support_workbench import SYSTEM
 from triptych.entries import entries_from, messages_of
 from triptych.lesson_api import clean_old_tool_result, cut_tool_result
+from triptych.models.base import Delta, Finish, Request, TextDelta
 from triptych.policy import preset
 from triptych.session import Session
 from triptych.tokens import Usage
@@ -120,6 +123,32 @@ async def test_f4_shows_the_request_then_the_summary_and_applies_that_text(tmp_p
     assert len(model.requests) == 1
     assert session.session.entries[1].message["content"] == "[以下是此前对话的摘要]\nThey talked about 4417."
     assert saved(session) == messages_of(session.session.entries)
+
+
+class Pausing(ScriptedModel):
+    """Stops in the midst of its answer until it is told to go on."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__([[TextDelta(text), Finish("stop")]])
+        self.go_on = asyncio.Event()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        async for delta in super().stream(request):
+            yield delta
+            await self.go_on.wait()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_summary_is_read_while_it_is_written_however_long_the_request(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    model = Pausing("They talked about 4417.")
+    app = app_on(opened(tmp_path / "s.json", tool_talk(9), model))
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("f4", "enter")
+        await until(pilot, lambda: "They talked about 4417." in screen_text(app), "what has come so far")
+        model.go_on.set()
+        await until(pilot, lambda: "Enter apply" in screen_text(app), "something to apply")
 
 
 async def test_f4_with_a_failing_model_says_so_and_keeps_everything(tmp_path: Path) -> None:
