@@ -100,6 +100,16 @@ def reasoning_of(message: Message) -> str:
     return value if isinstance(value, str) else ""
 
 
+def thought_and_said(message: Message) -> tuple[str, str]:
+    """What the model thought, beside the content or at its start in `<think>` tags, and the rest of the text."""
+    thought, text = reasoning_of(message), text_of(message)
+    inner = text.lstrip().removeprefix("<think>")
+    if len(inner) == len(text.lstrip()):
+        return thought, text
+    inner, _, said = inner.partition("</think>")
+    return "\n".join(filter(None, (thought, inner.strip()))), said.lstrip()
+
+
 def tool_calls(message: Message) -> tuple[ToolCall, ...]:
     """The calls of an assistant message, in order, a legacy `function_call` last; shapes that are no call are left out.
 

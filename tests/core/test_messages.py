@@ -20,6 +20,7 @@ from triptych.messages import (
     pictures_in,
     role_of,
     text_of,
+    thought_and_said,
     tool_calls,
     turn_starts,
     user_indices,
@@ -177,3 +178,25 @@ def test_reading_never_fails_and_changes_nothing(messages: list[Message]) -> Non
     assert set(turn_starts(messages)) <= set(user_indices(messages))
     assert 0 <= leading_system_count(messages) <= len(messages)
     assert json.dumps(messages) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "thought", "said"),
+    [
+        ({"content": "Yes."}, "", "Yes."),
+        ({"content": "Yes.", "reasoning_content": "Hm."}, "Hm.", "Yes."),
+        ({"content": "Yes.", "reasoning_content": ["Hm."]}, "", "Yes."),
+        ({"content": None, "reasoning_content": "Hm."}, "Hm.", ""),
+        ({"content": "<think>Hm.</think>\n\nYes."}, "Hm.", "Yes."),
+        ({"content": "\n<think>\nHm.\n</think>Yes."}, "Hm.", "Yes."),
+        ({"content": "<think>\n\n</think>\n\nYes."}, "", "Yes."),
+        ({"content": "<think>still at it"}, "still at it", ""),
+        ({"content": "<think>"}, "", ""),
+        ({"content": "Yes, <think>Hm.</think>"}, "", "Yes, <think>Hm.</think>"),
+        ({"content": "<think>a</think>b</think>c"}, "a", "b</think>c"),
+        ({"content": "<think>two</think>Yes.", "reasoning_content": "one"}, "one\ntwo", "Yes."),
+        ({"content": [{"type": "text", "text": "<think>Hm.</think>Yes."}]}, "Hm.", "Yes."),
+    ],
+)
+def test_a_thought_stands_beside_the_content_or_at_its_start(message: Message, thought: str, said: str) -> None:
+    assert thought_and_said(message) == (thought, said)

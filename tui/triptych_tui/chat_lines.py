@@ -6,12 +6,13 @@ import re
 from functools import lru_cache
 
 from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
-from triptych.messages import is_result, text_of, tool_calls
+from triptych.messages import Message, is_result, text_of, thought_and_said, tool_calls
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.messages_rows import call_values, entry_mark, gutter, one_line
 from triptych_tui.picture_words import behind_labels, picture_labels
+from triptych_tui.plain import plain
 from triptych_tui.sheet import Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, spread
 from triptych_tui.untrusted import clean, wrap
@@ -29,10 +30,15 @@ class ChatLines:
     def __init__(self, sheet: Sheet, glyphs: Glyphs) -> None:
         self._sheet = sheet
         self._glyphs = glyphs
+        self._unfolded = self._at_hand = False
 
-    def block(self, index: int, width: int) -> list[Row]:
-        """The lines of one entry, its blank line included."""
+    def block(self, index: int, width: int, *, unfolded: bool = False, at_hand: bool = False) -> list[Row]:
+        """The lines of one entry, its blank line included.
+
+        unfolded: with what the model thought. at_hand: the key for that works on it now.
+        """
         entry = self._sheet.entries[index]
+        self._unfolded, self._at_hand = unfolded, at_hand
         if entry.has_mark(Summary):
             lines = self._divider(index, width)
         elif is_result(entry.message):
@@ -43,12 +49,14 @@ class ChatLines:
             lines = self._speech(index, width)
         return [*lines, Row(aside=True)] if self._ends_with_blank(index) else lines
 
-    def streaming(self, text: str, width: int, growing: GrowingText, *, summary: bool) -> list[Row]:
+    def streaming(self, message: Message, width: int, growing: GrowingText, *, summary: bool) -> list[Row]:
         """What the model is saying right now, with a caret; `growing` remembers what has been wrapped of it."""
         ink = "l3" if summary else "text"
         letter = Span(self._glyphs.summary if summary else "A", "l3" if summary else "role_a", "b")
-        wrapped = _wrapped(text, width, growing) or [""]
-        lines = [_said_row(piece, ink) for piece in wrapped]
+        thought, said = thought_and_said(message)
+        lines = [Row((*self._indent(), *self._thought(thought, going_on=not said)))] if thought else []
+        if said or not thought:
+            lines += [_said_row(piece, ink) for piece in _wrapped(said, width, growing) or [""]]
         caret = Span(self._glyphs.caret, "accent")
         lines[-1] = Row((*lines[-1].spans, caret))
         first = (Span(" " * 4), letter, Span("  "), *lines[0].spans[1:])
@@ -73,22 +81,42 @@ class ChatLines:
         user = role_letter(entry) == "U"
         ink, attributes, ground = ("strong", "b", "surface") if user else ("text", "", "")
         labels = picture_labels(entry.message)
-        text = text_of(entry.message) or ("" if labels or entry.message.get("content") is None else _("(no text)"))
+        thought, text = thought_and_said(entry.message) if role_letter(entry) == "A" else ("", text_of(entry.message))
+        text = text or ("" if labels or thought or entry.message.get("content") is None else _("(no text)"))
         mark = entry_mark(self._sheet, index, self._glyphs)
         lines: list[Row] = []
-        said = [Span(piece, ink, attributes) for piece in _wrapped(text, width)] if text or not labels else []
-        shown = [Span(piece, "muted") for piece in _wrapped("  ".join(labels), width)] if labels else []
-        for number, span in enumerate([*said, *shown]):
+        shown = self._thought_lines(thought, width) if thought else []
+        if text or not (labels or thought):
+            shown += [[Span(piece, ink, attributes)] for piece in _wrapped(text, width)]
+        shown += [[Span(piece, "muted")] for piece in _wrapped("  ".join(labels), width)] if labels else []
+        for number, pieces in enumerate(shown):
             head = self._indent() if number else self._head(index)
-            spans = spread([*head, span], [] if number else mark, width)
+            spans = spread([*head, *pieces], [] if number else mark, width)
             lines.append(Row(spans, ground))
         if entry.has_mark(Interrupted) and not is_result(entry.message):
             lines.append(Row((*self._indent(), Span(_("stopped here"), "muted", "i"))))
         return lines
 
+    def _thought_lines(self, thought: str, width: int) -> list[list[Span]]:
+        """What the model thought: one row, and all of it where it is unfolded."""
+        lines = [self._thought(thought)]
+        if self._at_hand:
+            lines[0] += [Span("   Enter ", "strong", "b"), Span(_("fold") if self._unfolded else _("unfold"), "muted")]
+        if self._unfolded:
+            bar = Span(self._glyphs.quote + " ", "faint")
+            lines += [[bar, Span(piece, "muted")] for piece in _wrapped(thought, width - 2)]
+        return lines
+
+    def _thought(self, thought: str, *, going_on: bool = False) -> list[Span]:
+        counter = self._sheet.session.counter
+        tokens = f"{counter.tokens(counter.estimator.weight(thought)):,}"
+        if going_on:
+            return [Span(_("thinking") + plain(" … ") + f"~{tokens}", "faint", "i")]
+        return [Span(_("thought") + plain(" · ") + _("~{tokens} tok").format(tokens=tokens), "faint", "i")]
+
     def _calls(self, index: int, width: int) -> list[Row]:
         entry = self._sheet.entries[index]
-        lines = self._speech(index, width) if text_of(entry.message).strip() else []
+        lines = self._speech(index, width) if any(map(str.strip, thought_and_said(entry.message))) else []
         for call in tool_calls(entry.message):
             head = self._indent() if lines else self._head(index)
             arguments = Span("  " + one_line(", ".join(map(str, call_values(call).values()))), "muted")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import lru_cache
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
-from triptych.messages import text_of, tool_calls
+from triptych.messages import Message, text_of, thought_and_said, tool_calls
 from triptych_tui.chat_lines import ChatLines
 from triptych_tui.growing_text import GrowingText
+from triptych_tui.i18n import N_
 from triptych_tui.paint import line_of
 from triptych_tui.sheet import Change, Sheet, is_spoken
 from triptych_tui.spans import Row
@@ -23,13 +26,18 @@ _said_line = lru_cache(maxsize=1024)(line_of)
 class ChatPane(LineView):
     """One block an entry that is spoken, and one for the answer that streams. `welcome` fills an empty chat."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "unfold", N_("Unfold what was thought"), show=False, id="chat.unfold"),
+    ]
+
     def __init__(self, sheet: Sheet, welcome: Callable[[int], Sequence[Row]], *, id: str) -> None:
         super().__init__(id=id)
         self._sheet = sheet
         self._welcome = welcome
         self._spoken: list[int] = []
         self._seen = 0  # entries of the sheet that `_spoken` speaks of
-        self._streaming: str | None = None
+        self._streaming: Message | None = None
+        self._unfolded: set[int] = set()  # ids of entries
         self._growing = GrowingText()
         self._is_summary = False
 
@@ -71,13 +79,12 @@ class ChatPane(LineView):
             self.splice_blocks(known, said, new)
             self.refresh_blocks()
 
-    def stream(self, text: str, *, summary: bool) -> None:
-        """Show `text`, all of it so far, as what the model is saying."""
-        if self._streaming is None:
-            self._streaming, self._is_summary = text, summary
+    def stream(self, message: Message, *, summary: bool) -> None:
+        """Show a message, all of it so far, as what the model is saying."""
+        is_new, self._streaming, self._is_summary = self._streaming is None, message, summary
+        if is_new:
             self.append_blocks()
         else:
-            self._streaming, self._is_summary = text, summary
             self.refresh_block(self.block_count - 1)
 
     def end_stream(self) -> None:
@@ -86,12 +93,21 @@ class ChatPane(LineView):
             self._streaming = None
             self.splice_blocks(len(self._spoken), 1, 0)
 
+    def action_unfold(self) -> None:
+        """Show what the model thought before the selected message, or hide that again."""
+        place, cursor = self.selected, self.cursor
+        if place is not None and cursor is not None and thought_and_said(self._sheet.entries[place].message)[0]:
+            self._unfolded ^= {self._sheet.entries[place].id}
+            self.show_anew(cursor)
+
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         lines, tokens = ChatLines(self._sheet, glyphs_of(self)), tokens_of(self)
         if index < len(self._spoken):
-            rows = lines.block(self._spoken[index], width)
+            entry = self._sheet.entries[self._spoken[index]]
+            at_hand = look.selected and look.focused
+            rows = lines.block(self._spoken[index], width, unfolded=entry.id in self._unfolded, at_hand=at_hand)
         else:
-            rows = lines.streaming(self._streaming or "", width, self._growing, summary=self._is_summary)
+            rows = lines.streaming(self._streaming or {}, width, self._growing, summary=self._is_summary)
             return [_said_line(row, tokens) for row in rows]
         return [line_of(row, tokens) for row in rows]
 
@@ -104,7 +120,8 @@ class ChatPane(LineView):
         place = self._spoken[index]
         group = self._sheet.outline.group_at(place)
         is_last = group is not None and bool(group.results) and place == group.results[-1]
-        return (place, self._sheet.entries[place], self._sheet.tokens_of(place), is_last)
+        entry = self._sheet.entries[place]
+        return (place, entry, self._sheet.tokens_of(place), is_last, entry.id in self._unfolded)
 
     def estimate_heights(self, start: int, stop: int, width: int) -> Iterable[int]:
         entries = self._sheet.entries

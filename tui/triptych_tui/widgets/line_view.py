@@ -182,6 +182,14 @@ class LineView(BlockScroll):
         self._strips.clear()
         self.repaint()
 
+    def show_anew(self, index: int) -> None:
+        """Draw a block that was unfolded or folded, and bring into view what there is to see of it."""
+        self.refresh_block(index)
+        self.scroll_to_block(index)
+        if self._heights[index] > self._view.height:
+            self._follow(False)
+            self.scroll_to(y=self._heights.top(index))
+
     def show_mark(self) -> None:
         """Bring the first line of the selected block in which something stands out into view."""
         strips = self._block_strips(self._cursor) if self.block_count and self._view else []

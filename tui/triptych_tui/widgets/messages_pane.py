@@ -168,11 +168,7 @@ class MessagesPane(LineView):
         if cursor is None:
             return
         opened ^= {_TOOLS if index is None else self._sheet.entries[index].id}
-        self.refresh_block(cursor)
-        self.scroll_to_block(cursor)
-        if self._heights[cursor] > self._view.height:
-            self._follow(False)
-            self.scroll_to(y=self._heights.top(cursor))
+        self.show_anew(cursor)
 
     def _details(self, index: int, width: int) -> list[Row]:
         """What is unfolded beneath a row."""
