@@ -151,6 +151,16 @@ async def test_a_summary_is_read_while_it_is_written_however_long_the_request(
         await until(pilot, lambda: "Enter apply" in screen_text(app), "something to apply")
 
 
+async def test_a_workbench_can_end_while_a_summary_is_written(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4), Pausing("They talked"))
+    before = session.session.entries
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f4", "enter")
+        await until(pilot, lambda: "They talked" in screen_text(app), "the beginning of the summary")
+    assert session.session.entries is before
+
+
 async def test_f4_with_a_failing_model_says_so_and_keeps_everything(tmp_path: Path) -> None:
     session = opened(tmp_path / "s.json", tool_talk(4), ScriptedModel([fails("model.empty")]))
     before = session.session.entries

@@ -192,7 +192,7 @@ class LayersByHand:
             self._screen.failing.fail(error.reason)
         finally:
             self._writing = None
-            if self.run is not None and self.run.planned is planned:
+            if self._screen.is_attached and self.run is not None and self.run.planned is planned:
                 self._show(done)
 
     async def _apply(self, plan: Plan, usage: Usage | None) -> None:
