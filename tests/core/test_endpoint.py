@@ -93,6 +93,16 @@ async def test_a_model_is_known_with_and_without_its_tag() -> None:
     assert unlisted(listing, "qwen3")
 
 
+async def test_llama_cpp_answers_to_any_name_unless_it_has_several_models() -> None:
+    async with ModelServer(llama_cpp("/models/a.gguf", 2048)) as server:
+        endpoint = Endpoint(server.base_url)
+        listing = await endpoint.listing()
+        assert not unlisted(listing, "any")
+        assert await endpoint.window(listing, "any") == 2048
+        server.routes["/v1/models"] = models(["a", "b"], owned_by="llamacpp")
+        assert unlisted(await endpoint.listing(), "any")
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

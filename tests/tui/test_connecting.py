@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support_model_server import ModelServer, models, never, ollama, vllm
-from tests.support_openai_server import Reply, answer, stalled
+from tests.support_openai_server import Received, Reply, answer, error, stalled
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from triptych.models.openai import OpenAIModel
 from triptych.settings import Settings
@@ -312,6 +312,36 @@ async def test_openais_key_is_named_by_its_source_and_goes_to_no_other_server(
         await until(pilot, lambda: "✓ Ollama" in screen_text(app), "its health")
         assert CANARY not in screen_text(app)
     assert all("authorization" not in received.headers for received in server.requests)
+
+
+async def test_a_rejected_key_is_replaced_from_the_row_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(reply: Reply) -> Callable[[Received], Reply]:
+        return lambda received: reply if CANARY in received.headers.get("authorization", "") else error(401, "no")
+
+    routes = {"/v1/models": locked(models(["a"], max_model_len=4096))}
+    async with ModelServer(routes, locked(answer("let in"))) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-old")
+        model = OpenAIModel(name="a", base_url=server.base_url, api_key="sk-old", key_source="OPENAI_API_KEY")
+        session = opened(tmp_path / "s.json", [], model)
+        settings = Settings(model="a", base_url=server.base_url, sources={"base_url": "--base-url"})
+        app = app_on(session._replace(settings=settings, host=model.host))
+        async with app.run_test(size=(120, 40)) as pilot:
+            app.workbench.query_one(Prompt).put("my question")
+            await pilot.press("enter")
+            await until(pilot, lambda: "m another model" in screen_text(app), "what can be done")
+            await pilot.press("m")
+            await until(pilot, lambda: "rejects the key" in screen_text(app), "the dialog, and what is wrong")
+            await pilot.press("tab")
+            fill(app, key=CANARY)
+            await until(pilot, lambda: "✓ vLLM" in screen_text(app), "a server that is well")
+            await pilot.press("enter")
+            await until(pilot, lambda: app.screen is app.workbench, "the workbench")
+            assert "another model" not in screen_text(app)
+            assert app.workbench.query_one(Prompt).text == "my question"
+            await pilot.press("enter")
+            await until(pilot, lambda: "let in" in screen_text(app), "the answer")
 
 
 async def test_a_key_does_not_come_back_with_the_first_address(tmp_path: Path) -> None:

@@ -41,7 +41,12 @@ class Listing(NamedTuple):
 
 
 def unlisted(listing: Listing, model: str) -> bool:
-    """Whether a server does not name this model; some answer for models they do not name."""
+    """Whether a server does not name this model; some answer for models they do not name.
+
+    llama.cpp with its one model answers to any name.
+    """
+    if listing.kind == "llama.cpp" and len(listing.models) == 1:
+        return False
     names = (model, _tagged(model)) if listing.kind == "ollama" else (model,)
     return not any(name in listing.models for name in names)
 

@@ -80,6 +80,7 @@ class Connecting:
 
     def _use(self, model: ChatModel, host: str, *, is_other: bool) -> None:
         self._screen.workers.cancel_group(self._screen, "window")
+        self._screen.hush()
         self._screen.use_model(model, host, is_other=is_other)
 
     def learn_window(self) -> None:

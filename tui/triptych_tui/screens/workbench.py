@@ -448,7 +448,6 @@ class Workbench(ThreePanes):
         self._opened = self._opened.with_model(model, host)
         if is_other:
             self._session.forget_usage()
-            self.hush()
         self.query_one(Gauges).set_window(model.window)
         self.query_one(ChatPane).redraw()
         if self._by_hand is not None:
