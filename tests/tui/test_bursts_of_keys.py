@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, says
 from triptych_tui.widgets.layer_panel import LayerPanel
@@ -32,3 +34,33 @@ async def test_a_summary_cancelled_before_it_begins_leaves_its_panel(tmp_path: P
         await pilot.pause()
         await pilot.press("enter")
         await until(pilot, lambda: "A summary." in screen_text(app), "the summary")
+
+
+@pytest.mark.parametrize("key", ["slash", "f"])
+async def test_escape_right_behind_the_key_that_opens_a_field_leaves_it(tmp_path: Path, key: str) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(2), ScriptedModel([])))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "2", key, "escape")
+        await app.workbench.run_action("search" if key == "slash" else "filter")
+        app.workbench.action_leave()
+        await pilot.pause()
+        await pilot.press("i", *"seen")
+        assert app.workbench.query_one(PromptText).text == "seen"
+
+
+async def test_escape_right_behind_the_key_that_opens_a_panel_leaves_it(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(2), ScriptedModel([])))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.workbench.run_action("layer('clear')")
+        app.workbench.action_leave()
+        await pilot.pause()
+        await pilot.press(*"seen")
+        assert app.workbench.query_one(PromptText).text == "seen"
+
+
+async def test_leaving_while_a_screen_is_put_together_ends_well(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", [], ScriptedModel([])))
+    async with app.run_test(size=(120, 40)):
+        app.action_palette()
+        await app.workbench.end(143)
+    assert app.return_value == 143

@@ -31,7 +31,7 @@ async def test_what_is_typed_right_behind_enter_stays_in_the_prompt(tmp_path: Pa
     async with app.run_test(size=(120, 40)) as pilot:
         prompt = app.screen.query_one(PromptText)
         prompt.text = "one"
-        prompt.action_send()
+        await prompt.action_send()
         prompt.text = "one and the next"  # keys that come before the sending is heard of
         await until(pilot, lambda: "Yes." in screen_text(app), "the answer")
         assert prompt.text == " and the next"

@@ -95,6 +95,11 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
         """Leave as ctrl+q does: all is saved and the terminal given back; the code tells the shell the signal."""
         self.run_worker(self.workbench.end(code), group="end")
 
+    def _handle_exception(self, error: Exception) -> None:
+        """What is still at work when the user leaves finds its widgets gone; all is saved then."""
+        if not self._exit:
+            super()._handle_exception(error)
+
     def _fatal_error(self) -> None:
         """Textual's own shows local variables, which may hold a key, and what errors say as it is."""
         from traceback import format_exc

@@ -61,7 +61,9 @@ class Reading:
 
     def leave(self) -> None:
         """Esc outside the field: close it, or else show all rows, or else seek nothing any more."""
-        if self._field.is_open:
+        if self._field.has_focus_within:  # the key was on its way before the field had the focus
+            self._field.leave()
+        elif self._field.is_open:
             self._field.close()
         elif self._messages.filter is not None:
             self._messages.show_only(None)
@@ -156,7 +158,7 @@ class Reading:
     def _close(self, focused: Widget) -> None:
         self._field.close()
         self._screen.hush()
-        focused.focus()
+        self._screen.set_focus(focused)
 
 
 def harmless_json(message: Message) -> str:

@@ -128,7 +128,7 @@ class Searching:
         self._fault = None
         self._field.close()
         self._screen.hush()
-        self._pane.focus()
+        self._screen.set_focus(self._pane)
 
     # Seeking
 

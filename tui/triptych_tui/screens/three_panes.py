@@ -156,11 +156,11 @@ class ThreePanes(Screen[int]):
     # Focus
 
     def action_prompt(self) -> None:
-        self.query_one(PromptText).focus()
+        self.set_focus(self.query_one(PromptText))
 
     def action_pane(self, pane: PaneName) -> None:
         self._show_pane(pane)
-        self.query_one(f"#{pane}", LineView).focus()
+        self.set_focus(self.query_one(f"#{pane}", LineView))
 
     def action_next_pane(self, direction: int) -> None:
         """The prompt and the panes in turn; a panel stands in for the panes it covers."""
@@ -173,7 +173,7 @@ class ThreePanes(Screen[int]):
             self._show_pane(target)
         elif target in panel and self.has_class("-zoom"):
             self.zoom("panel")
-        self.query_one(f"#{target}").focus()
+        self.set_focus(self.query_one(f"#{target}"))
 
     def _show_pane(self, pane: PaneName) -> None:
         self._shown = pane

@@ -101,7 +101,7 @@ class FindField(Horizontal):
         self.query_one("#find-sign", Bar).show([Span(f" {SIGNS[purpose]} ", "accent", "b")])
         self.note([])
         self.add_class("-shown")
-        self.query_one(FindText).focus()
+        self.screen.set_focus(self.query_one(FindText))
 
     def close(self) -> None:
         self.remove_class("-shown")
