@@ -272,7 +272,7 @@ class _Turn:
     def _keep_answer(self, builder: AnswerBuilder, calls: Sequence[ToolCall], weight: int, seconds: float) -> None:
         """Append the answer to a request of this `weight` as one step."""
         session = self._session
-        if builder.usage:
+        if builder.usage and builder.usage.prompt_tokens:  # a server that counts nothing says 0
             session.record_usage(builder.usage, weight)
         stage: Stage = "request" if calls else "answer"
         reason = Reason("turn.calls" if calls else "turn.answer", {"calls": len(calls)})

@@ -290,3 +290,9 @@ async def test_by_hand_only_never_summarizes_by_itself() -> None:
     await desk.ask("next", says("done"))
     assert desk.reasons("decide")[0].id == "decide.by_hand_only"
     assert "summarize" not in desk.stages()
+
+
+async def test_a_server_that_counts_no_tokens_measured_nothing() -> None:
+    desk = Desk(questions(1), QUIET)
+    await desk.ask("hello", says("Yes.", prompt_tokens=0))
+    assert desk.session.size(desk.session.counter.total(desk.entries)).kind == "estimated"
