@@ -109,6 +109,17 @@ class TestApply:
         assert "names" in request.messages[0]["content"]
         assert request.headers["authorization"] == "Bearer sk-canary"
 
+    async def test_what_the_next_try_waits_for_is_said_beside_the_answer(self, cli: CommandLine) -> None:
+        busy = error(503, "busy \x1b[2J", headers={"Retry-After": "0"})
+        async with OpenAIServer([busy, answer("They read files.")]) as server:
+            endpoint = ("--model", "test", "--base-url", server.base_url)
+            done = await cli.beside("apply", "summarize", cli.file, "--json", *endpoint)
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["messages"][1]["content"] == SUMMARY_PREFIX + "They read files."
+        (line,) = done.stderr.decode().splitlines()
+        assert line.startswith(f"503 from 127.0.0.1:{server.port} · ")
+        assert line.endswith("busy ␛[2J · retry 2/5 in 1 s")
+
     async def test_an_endpoint_that_refuses_is_exit_code_4(self, cli: CommandLine) -> None:
         before = cli.file.read_bytes()
         async with OpenAIServer([error(401, "bad key sk-canary")]) as server:

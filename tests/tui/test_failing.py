@@ -198,6 +198,18 @@ async def test_0_switches_to_the_offline_model_and_the_question_is_still_there(t
             await until(pilot, lambda: "I am the offline" in screen_text(app), "its answer")
 
 
+async def test_a_remapped_key_is_shown_and_works(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED, answer("Now it works.")]) as server:
+        app = TriptychApp(session_at(server, tmp_path), {"retry": "x"})
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            assert " x retry" in rows(app)[1]
+            await pilot.press("r")
+            assert typed(app) == "lostr"
+            await pilot.press("backspace", "escape", "x")
+            await until(pilot, lambda: "Now it works." in screen_text(app), "the answer")
+
+
 async def test_m_opens_the_connect_dialog(tmp_path: Path) -> None:
     async with OpenAIServer([REJECTED]) as server:
         app = app_on(session_at(server, tmp_path))

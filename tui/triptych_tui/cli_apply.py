@@ -20,6 +20,7 @@ from triptych.formats.notices import guess_marks
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.plan import Plan, kept_prefix
 from triptych.layers.summarize import SummaryPlan
+from triptych.models.retries import Retry
 from triptych.policy import preset
 from triptych.session import Session
 from triptych.stages import Layer
@@ -179,9 +180,21 @@ def apply_summarize(job: Job, focus: str | None, summary: str | None, **flags: A
         if summary is not None:
             return Outcome("summarize", first.with_summary(summary))
         model = chosen_model(settings, os.environ)
-        return Outcome("summarize", asyncio.run(write_summary(session, first, model)).plan, model_calls=1)
+        written = asyncio.run(write_summary(session, first, model, _wait_and_tell))
+        return Outcome("summarize", written.plan, model_calls=1)
 
     _run(job, planned)
+
+
+async def _wait_and_tell(retry: Retry) -> None:
+    """Say on standard error what the next try waits for."""
+    from triptych_tui.wording import fault_in_short
+
+    told = _("retry {attempt}/{of} in {seconds} s").format(
+        attempt=retry.attempt, of=retry.of, seconds=f"{retry.seconds:.0f}"
+    )
+    click.echo(" · ".join(filter(None, (*fault_in_short(retry.reason), told))), err=True)
+    await asyncio.sleep(retry.seconds)
 
 
 def _with(parameters: Parameters, **changes: Any) -> Parameters:

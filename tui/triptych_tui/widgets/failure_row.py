@@ -10,7 +10,6 @@ from textual.events import Key, Paste
 from triptych.models.retries import Retry
 from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _
-from triptych_tui.plain import plain
 from triptych_tui.spans import Span, wrap_spans
 from triptych_tui.themes import glyphs_of, renamed_keys_of
 from triptych_tui.widgets.notice import MOST_LINES, Notice
@@ -49,9 +48,7 @@ class FailureRow(Notice):
         self.say(retry.reason, fault=False)
 
     def speak(self) -> None:
-        if self._reason is not None:
-            self._text = plain(" — ").join(filter(None, fault_in_short(self._reason)))
-            self.refresh(layout=True)
+        self.refresh(layout=True)
 
     async def on_key(self, event: Key) -> None:
         if event.key == "enter":  # whoever has not noticed that the prompt lost the focus means the same
