@@ -49,7 +49,7 @@ class ConnectInput(Input):
     ConnectInput { width: 1fr; height: 1; border: none; padding: 0 1; background: $raised; color: $text; }
     ConnectInput:focus { background: $sel; border: none; background-tint: transparent; }
     ConnectInput > .input--placeholder { color: $muted; }
-    ConnectInput > .input--cursor { background: $accent; color: $on-block; text-style: none; }
+    ConnectInput > .input--cursor { background: $sel; color: $accent; text-style: reverse; }
     """
 
     def __init__(self, value: str, *, id: str, password: bool = False, max_length: int = 0) -> None:
