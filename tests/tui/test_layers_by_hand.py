@@ -102,7 +102,7 @@ async def test_f2_says_when_a_result_gets_longer(tmp_path: Path) -> None:
     app = app_on(session)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f2")
-        await until(pilot, lambda: "longer than before: 95" in screen_text(app), "the warning")
+        await until(pilot, lambda: "95 with the notice, longer" in screen_text(app), "the warning")
 
 
 async def test_f4_shows_the_request_then_the_summary_and_applies_that_text(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ async def test_f2_tries_a_text_of_ones_own(tmp_path: Path) -> None:
     app = app_on(session)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f2", "tab", "end", "backspace", "backspace", "4", "tab", "tab", *"0123456789")
-        await until(pilot, lambda: "longer: 10 → " in screen_text(app), "that it gets longer")
+        await until(pilot, lambda: "longer, and cut again  10 → 19 → 20" in screen_text(app), "that it gets longer")
         assert "01⏎...中间省略6个字...⏎89" in screen_text(app)
 
 

@@ -157,7 +157,8 @@ def compact_rows(moment: Moment, width: int, glyphs: Glyphs) -> list[list[Span]]
     lines = wrap_spans(words, room)
     if len(lines) > 1 and words[-1].ink == "faint":  # the variables: better whole in a row of their own
         variables = words[-1]._replace(text=words[-1].text.removeprefix(plain(" · ")))
-        lines = [*wrap_spans(words[:-1], room), *wrap_spans([variables], room)]
+        apart = [*wrap_spans(words[:-1], room), *wrap_spans([variables], room)]
+        lines = apart if len(apart) <= REASON_ROWS else lines
     if len(lines) > REASON_ROWS:
         lines[REASON_ROWS - 1] = [*lines[REASON_ROWS - 1], Span(plain("…"), "faint")]
     rows = [[Span(" " * MARGIN), *cut_spans(line, width - 2 * MARGIN)] for line in lines[:REASON_ROWS]]

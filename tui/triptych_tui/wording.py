@@ -116,9 +116,7 @@ _LAYERS: Mapping[str, str | _Counted] = {
     "truncate.cut_one_longer": N_(
         "{length} characters > {limit}: {head} + {tail} stay; {result_length} with the notice, longer than before"
     ),
-    "truncate.cut_error": N_(
-        "errors are cut too: {length} characters > {limit}: {head} + {tail} stay; {result_length} with the notice"
-    ),
+    "truncate.cut_error": N_("errors are cut too: {length} characters > {limit}; {result_length} with the notice"),
     "truncate.cut_many": _Counted(
         "results",
         "{results} tool result > {limit} characters: {omitted} characters are left out of its middle",

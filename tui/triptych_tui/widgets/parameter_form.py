@@ -15,7 +15,8 @@ from triptych.layers.truncate import TruncateParameters, cut
 from triptych_tui.hand_run import EDITABLE, HandRun
 from triptych_tui.i18n import N_, _
 from triptych_tui.messages_rows import one_line
-from triptych_tui.spans import Span
+from triptych_tui.plain import plain
+from triptych_tui.spans import Span, pad
 from triptych_tui.widgets.bar import Bar
 
 LABEL_CELLS = 23
@@ -109,16 +110,16 @@ class ParameterForm(Vertical):
         text = self.query_one(f"#{TRIED}", ParameterInput).value
         if not text:
             return []
-        lead = Span(" " * LABEL_CELLS)
         made = cut(text, parameters)
         if made is None:
-            return [lead, Span(_("{length} characters: it stays whole").format(length=len(text)), "muted")]
-        longer = len(made.text) > len(text)
-        words = _("longer: {before} → {after}") if longer else _("{before} → {after}")
-        size = Span(words.format(before=len(text), after=len(made.text)) + "  ", "error" if longer else "l1", "b")
-        again = cut(made.text, parameters)
-        told = _("cut again {length}").format(length=len(again.text)) + "  " if again is not None else ""
-        return [lead, size, Span(told, "muted"), Span(one_line(made.text))]
+            whole = _("{length} characters: it stays whole").format(length=len(text))
+            return [Span(" " * LABEL_CELLS), Span(whole, "muted")]
+        longer, again = len(made.text) > len(text), cut(made.text, parameters)
+        lead = Span(pad(_("longer, and cut again") if longer else _("cut, and cut again"), LABEL_CELLS), "muted")
+        size = f"{len(text)} → {len(made.text)}"
+        twice = f" → {len(again.text)}" if again is not None else ""
+        ink = "error" if longer else "l1"
+        return [lead, Span(plain(size), ink, "b"), Span(plain(twice) + "  ", "muted"), Span(one_line(made.text))]
 
     def speak(self) -> None:
         for name, words in labels().items():
