@@ -23,6 +23,7 @@ from triptych_tui.glyphs import UNICODE
 from triptych_tui.i18n import set_language
 from triptych_tui.launch import OpenedSession
 from triptych_tui.stage_rows import in_turn, stage_rows
+from triptych_tui.widgets.prompt import Prompt
 from triptych_tui.wording import say
 
 Messages = list[dict[str, Any]]
@@ -300,10 +301,45 @@ async def test_a_summary_larger_than_what_it_replaces_says_so_and_the_row_keeps_
         assert reads(app, "[上下文压缩] 已将 2 条旧消息整理为摘要.")
 
 
+@pytest.mark.parametrize(
+    ("key", "messages", "policy", "words"),
+    [
+        ("f2", result("甲" * 85), "lesson", "longer than before, 85 → 95 characters"),
+        (
+            "f3",
+            block("a", "y" * 400, SECOND_BLOCK) + turns(2),
+            "meowgent",
+            "everything after its first block is dropped",
+        ),
+    ],
+)
+async def test_the_original_of_a_row_tells_the_caveat_too(
+    tmp_path: Path, key: str, messages: Messages, policy: str, words: str
+) -> None:
+    session = session_of(tmp_path / "s.json", messages, policy)
+    app, before = app_on(session), session.session.entries
+    place = next(index for index, entry in enumerate(before) if len(str(entry.message["content"])) > 80)
+    async with app.run_test(size=ONE_COLUMN) as pilot:
+        await pilot.press(key)
+        await until(pilot, lambda: reads(app, "apply as one step"), "the panel")
+        await pilot.press("enter")
+        await until(pilot, lambda: session.session.entries is not before, "applied")
+        await pilot.press("escape", "2", "home", "down", *["down"] * place, "v")
+        await until(pilot, lambda: reads(app, words), words)
+
+
+async def test_several_results_that_get_longer_are_counted(tmp_path: Path) -> None:
+    app = app_on(session_of(tmp_path / "s.json", tool_talk(3, 85)))
+    async with app.run_test(size=ONE_COLUMN) as pilot:
+        await pilot.press("f2")
+        await until(pilot, lambda: reads(app, "3 results get longer"), "the caveat")
+
+
 async def test_iron_man_is_taken_for_a_result(tmp_path: Path) -> None:
     app = app_on(session_of(tmp_path / "s.json", []))
     async with app.run_test(size=ONE_COLUMN) as pilot:
-        await pilot.press(*"Read welcome.txt", "enter")
+        app.screen.query_one(Prompt).put("Read welcome.txt")
+        await pilot.press("enter")
         await until(pilot, lambda: reads(app, "last turn"), "the answer")
         await pilot.press("f3")
         app.screen.query_one("#parameter-keep", Input).value = "0"
@@ -313,7 +349,9 @@ async def test_iron_man_is_taken_for_a_result(tmp_path: Path) -> None:
         await until(pilot, lambda: reads(app, "done by hand"), "applied")
         await pilot.press("escape", "2", "home", "down", "down", "down", "down", "v")
         await until(pilot, lambda: reads(app, "a model may take this placeholder"), "the caveat at the row")
-        await pilot.press("1", "i", *"What does welcome.txt say?", "enter")
+        await pilot.press("1", "i")
+        app.screen.query_one(Prompt).put("What does welcome.txt say?")
+        await pilot.press("enter")
         await until(pilot, lambda: reads(app, "welcome.txt has one line: “I am Iron Man”"), "the model believes it")
 
 
@@ -337,6 +375,17 @@ async def test_stepping_shows_who_acts_and_the_variables_whole(tmp_path: Path, s
         await stepped_to(pilot, app, "program", "3 tool results > keep 2", "tool_msgs=[3, 7, 11] old_tool_msgs=[3]")
         await stepped_to(pilot, app, "program", "4 user turns > 3", "user_idx=[1, 5, 9, 13] cut=5")
         await pilot.press("escape")
+
+
+async def test_a_blank_summary_in_a_turn_keeps_all_and_says_what_the_lesson_prints(tmp_path: Path) -> None:
+    session = session_of(tmp_path / "s.json", turns(3), model=ScriptedModel([says("  "), says("Well.")]))
+    app, before = app_on(session), session.session.entries
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "s", "i", *"more", "enter")
+        await stepped_to(pilot, app, "the summary is blank, so all messages stay", "摘要为空, 保留原对话.")
+        await pilot.press("tab", "s")
+        await until(pilot, lambda: reads(app, "Well."), "the answer")
+    assert session.session.entries[: len(before)] == before
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
