@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from triptych.layers.summarize import SUMMARY_PROMPT
@@ -36,10 +37,17 @@ class Drop:
     """Cuts the connection in the middle of the answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Holds the answer until this many seconds after it began."""
+
+    seconds: float
+
+
 DROP = Drop()
 DONE = "[DONE]"
 
-Piece = Chunk | str | bytes | asyncio.Event | Drop
+Piece = Chunk | str | bytes | asyncio.Event | Until | Drop
 """A chunk, the raw text of an event's `data:` field, raw bytes of the body, a hold, or the end of the connection."""
 
 
@@ -154,13 +162,19 @@ def redirect(location: str, status: int = 307) -> Reply:
 
 def cut_after(reply: Reply, size: int) -> Reply:
     """The same reply, its connection dropped after `size` bytes of the body."""
-    body = b"".join(_bytes_of(piece) for piece in reply.pieces if not isinstance(piece, asyncio.Event | Drop))
+    body = b"".join(_bytes_of(piece) for piece in reply.pieces if not isinstance(piece, asyncio.Event | Until | Drop))
     return Reply([body[:size], DROP], reply.status, reply.headers)
 
 
 def stalled(reply: Reply, after: int) -> Reply:
     """The same reply, never going on after its first `after` pieces."""
     return Reply([*reply.pieces[:after], asyncio.Event()], reply.status, reply.headers)
+
+
+def paced(reply: Reply, rate: float) -> Reply:
+    """The same reply, `rate` pieces a second."""
+    pieces = [each for number, piece in enumerate(reply.pieces) for each in (Until(number / rate), piece)]
+    return Reply(pieces, reply.status, reply.headers)
 
 
 def _bytes_of(piece: Chunk | str | bytes) -> bytes:
@@ -245,10 +259,13 @@ async def _send(reply: Reply, received: Received, reader: asyncio.StreamReader, 
     head += [f"{name}: {value}" for name, value in reply.headers.items()]
     writer.write("\r\n".join([*head, "", ""]).encode())
     gone = asyncio.create_task(_gone(reader))
+    began = monotonic()
     try:
         for piece in reply.pieces:
             if isinstance(piece, asyncio.Event):
                 await _first_of(piece.wait(), gone)
+            elif isinstance(piece, Until):
+                await _first_of(asyncio.sleep(began + piece.seconds - monotonic()), gone)
             elif isinstance(piece, Drop):
                 return
             elif data := _bytes_of(piece):
@@ -285,6 +302,7 @@ async def _first_of(waiting: Any, gone: asyncio.Task[None]) -> None:
 class Script:
     """Answers from plain data, in order: `{"text": …}`, `{"tool_calls": [{"name", "arguments"}]}`, both in one,
     `{"status": 429, "message": …, "headers": …}`, or `{"text": …, "stall": true}`, which never goes on after its text.
+    With `"rate": N` a text comes in N pieces a second.
 
     A request for a summary gets the next `{"summary": …}` instead, or a sentence with the number of lines it was given.
     """
@@ -308,7 +326,8 @@ class Script:
             return error(item["status"], item.get("message", ""), headers=item.get("headers"))
         text = item.get("text", "")
         reply = answer(text, [self._call(call) for call in item.get("tool_calls", ())], usage=usage)
-        return stalled(reply, 1 + len(text_chunks(text))) if item.get("stall") else reply
+        reply = stalled(reply, 1 + len(text_chunks(text))) if item.get("stall") else reply
+        return paced(reply, item["rate"]) if "rate" in item else reply
 
     def _call(self, call: Mapping[str, Any]) -> Call:
         self._calls += 1

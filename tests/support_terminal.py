@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -182,14 +183,24 @@ class Terminal:
             while self._changed.wait(quiet) and timeout > 0:
                 timeout -= quiet
 
-    def frame_with(self, word: bytes, timeout: float = 20) -> float:
-        """Wait for the end of the first frame that holds this word; returns when that came, by `perf_counter`."""
+    def frame_with(self, word: bytes, timeout: float = 20, after: int = 0) -> float:
+        """Wait for the end of the first frame that holds this word; returns when that came, by `perf_counter`.
+
+        The first `after` bytes are not looked at.
+        """
         frame = re.compile(re.escape(word) + b".*?" + re.escape(_FRAME_ENDS), re.DOTALL)
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or frame.search(self._raw) is not None, timeout)
-            found = frame.search(self._raw)
+            self._changed.wait_for(lambda: self._ended or frame.search(self._raw, after) is not None, timeout)
+            found = frame.search(self._raw, after)
             assert found is not None, f"no frame with {word!r} within {timeout} s"
             return next(arrived for length, arrived in self._arrivals if length >= found.end())
+
+    def frame_times(self) -> list[float]:
+        """When each frame was complete, by `perf_counter`."""
+        with self._changed:
+            lengths = [length for length, _ in self._arrivals]
+            ends = [found.end() for found in re.finditer(re.escape(_FRAME_ENDS), self._raw)]
+            return [self._arrivals[bisect_left(lengths, end)][1] for end in ends]
 
     def resize(self, rows: int, cols: int) -> None:
         with self._changed:

@@ -105,7 +105,9 @@ class Endpoint:
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
         try:
-            client: AsyncClient = httpx2.AsyncClient(headers=headers, follow_redirects=False, timeout=self._patience)
+            client: AsyncClient = await asyncio.to_thread(  # it reads certificates
+                httpx2.AsyncClient, headers=headers, follow_redirects=False, timeout=self._patience
+            )
         except Exception as error:  # a proxy of a kind the HTTP library cannot use
             said = detail(str(error), self._api_key)
         else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
@@ -71,13 +73,13 @@ class OpenAIModel:
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Answer piece by piece. Closing the generator, or cancelling its task, closes the connection."""
-        # Importing takes half a second; in a thread the screen stays alive meanwhile.
-        await asyncio.to_thread(importlib.import_module, "openai")
+        # Importing takes half a second, reading certificates a tenth; in a thread the screen stays alive meanwhile.
+        await asyncio.to_thread(_import_library)
         from openai import APIError
 
         failure = ModelError("model.cut_off", may_pass=True, host=self.host)
         finished = False
-        async with self._connect() as client:
+        async with await asyncio.to_thread(self._connect) as client:
             chunks = await self._open(client, request)
             try:
                 async for chunk in chunks:
@@ -168,6 +170,12 @@ class OpenAIModel:
         return stream_failure(
             error.body, model=self.name, host=self.host, secret=self._api_key, key_source=self._key_source
         )
+
+
+def _import_library() -> None:
+    if "openai" not in sys.modules:
+        importlib.import_module("openai.resources.chat.completions")  # or the client would, at the first request
+        gc.freeze()  # its 80,000 objects stay; looking through them for garbage would hold up what streams
 
 
 def _deltas(chunk: object) -> Iterator[Delta]:
