@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.pilot import Pilot
 
 from tests.support_openai_server import OpenAIServer, Received, Reply, answer, error
@@ -116,6 +116,18 @@ async def test_any_other_letter_is_typed_into_the_prompt(key: str, text: str, sh
             await until(pilot, lambda: (focused(app), typed(app)) == ("prompt-text", text), "typed")
             await pilot.press("r")
             assert typed(app) == text + "r"
+
+
+async def test_words_typed_in_one_burst_are_words(tmp_path: Path) -> None:
+    async with OpenAIServer([REJECTED, answer("Now it works.")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            for letter in " or 0 more":
+                app.post_message(Key("space" if letter == " " else letter, letter))
+            app.post_message(Key("enter", "\r"))
+            await until(pilot, lambda: "Now it works." in screen_text(app), "the answer")
+            assert server.requests[1].messages[-1]["content"] == "lost or 0 more"
 
 
 async def test_what_is_pasted_goes_to_the_prompt(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
+from textual.events import Event
+
 from triptych.models.retries import Retry
 from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _
@@ -32,7 +34,7 @@ class Failing:
         self.question: str | None = None
         self.sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
         self._screen = screen
-        self._row = FailureRow(self._type_on, id="failure")
+        self._row = FailureRow(self._pass_on, id="failure")
         screen.mount(self._row, before="#prompt")
 
     async def wait(self, retry: Retry) -> None:
@@ -64,14 +66,14 @@ class Failing:
         keys = self._keys(reason)
         self._row.fail(reason, keys)
         if nothing_typed:
-            self._screen.call_later(self._row.focus)
+            self._screen.set_focus(self._row)
 
     def hush(self) -> bool:
         """Put the row away and give the focus back to the prompt; whether there was a row."""
         had_focus = self._row.has_focus
         self.question = None
         if had_focus:
-            self._screen.query_one(Prompt).field.focus()
+            self._screen.set_focus(self._screen.query_one(Prompt).field)
         return self._row.hush()
 
     def leave(self) -> bool:
@@ -79,7 +81,7 @@ class Failing:
         if not self._row.is_shown:
             return False
         if self._row.can_focus and self._screen.query_one(Prompt).field.has_focus:
-            self._row.focus()
+            self._screen.set_focus(self._row)
         else:
             self.hush()
         return True
@@ -99,11 +101,11 @@ class Failing:
             keys.append(RowKey("0", N_("offline model")))
         return keys
 
-    def _type_on(self, text: str) -> None:
-        """What is no key of the row goes where questions are typed."""
+    def _pass_on(self, event: Event) -> None:
+        """What is no key of the row goes where questions are typed, and all that follows goes there too."""
         field = self._screen.query_one(Prompt).field
-        field.focus()
-        field.insert(text)
+        self._screen.set_focus(field)
+        field.post_message(event)
 
     def _show_retry(self, retry: Retry | None) -> None:
         """Show in the stage that is lit that it waits for another try, or no longer does."""

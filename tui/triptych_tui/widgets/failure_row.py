@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from textual.events import Key, Paste
+from textual.events import Event, Key, Paste
 
 from triptych.models.retries import Retry
 from triptych.reasons import Reason
@@ -28,11 +28,11 @@ class RowKey(NamedTuple):
 
 
 class FailureRow(Notice):
-    """What failed and whose fault it is, then what to press. Letters that are no key here go on to `type_on`."""
+    """What failed and whose fault it is, then what to press. Letters that are no key here are passed on."""
 
-    def __init__(self, type_on: Callable[[str], None], *, id: str) -> None:
+    def __init__(self, pass_on: Callable[[Event], None], *, id: str) -> None:
         super().__init__(id=id)
-        self._type_on = type_on
+        self._pass_on = pass_on
         self._keys: Sequence[RowKey] = ()
         self._retry: Retry | None = None
         self._left = 0
@@ -51,18 +51,23 @@ class FailureRow(Notice):
         self.refresh(layout=True)
 
     async def on_key(self, event: Key) -> None:
-        if event.key == "enter":  # whoever has not noticed that the prompt lost the focus means the same
+        if self.screen.focused is not self:  # it came behind one that has left for the prompt, and follows it
+            event.stop()
+            self._pass_on(Key(event.key, event.character))
+        elif event.key == "enter":  # whoever has not noticed that the prompt lost the focus means the same
             event.stop()
             await self.run_action("screen.retry")
-            return
-        active = self.screen.active_bindings.get(event.key)
-        if event.is_printable and event.character and (active is None or active.binding.id not in OWN_KEYS):
+        elif event.is_printable and self._binding_of(event) not in OWN_KEYS:
             event.stop()
-            self._type_on(event.character)
+            self._pass_on(Key(event.key, event.character))
 
     def on_paste(self, event: Paste) -> None:
         event.stop()
-        self._type_on(event.text)
+        self._pass_on(Paste(event.text))
+
+    def _binding_of(self, event: Key) -> str | None:
+        active = self.screen.active_bindings.get(event.key)
+        return active.binding.id if active is not None else None
 
     def _sign(self) -> Span:
         return super()._sign() if self._fault else Span(f" {glyphs_of(self).retrying} ", "on_block", "b", "muted")
