@@ -64,3 +64,13 @@ async def test_leaving_while_a_screen_is_put_together_ends_well(tmp_path: Path) 
         app.action_palette()
         await app.workbench.end(143)
     assert app.return_value == 143
+
+
+async def test_many_lines_that_are_taken_back_at_once_leave_a_field_that_works(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", [], ScriptedModel([])))
+    async with app.run_test(size=(80, 24)) as pilot:
+        prompt = app.workbench.query_one(PromptText)
+        prompt.insert("line\n" * 20)
+        await until(pilot, lambda: prompt.show_vertical_scrollbar, "a scrollbar")
+        await pilot.press("ctrl+z", *"seen")
+        assert prompt.text == "seen"

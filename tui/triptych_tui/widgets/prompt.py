@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from triptych_tui.widgets.attachments import Attachments
 
 
-class PromptText(TextArea):
+class TextField(TextArea):
+    """Textual's, which draws its cursor on a line that an undo has just taken away, where its scrollbar goes with it."""
+
+    def _recompute_cursor_offset(self) -> None:
+        if self.cursor_location[0] < self.document.line_count:
+            super()._recompute_cursor_offset()
+
+
+class PromptText(TextField):
     """The text field: Enter sends, ctrl+j (and shift+enter where the terminal tells it apart) begins a new line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -16,9 +16,10 @@ from triptych_tui.i18n import N_, _
 from triptych_tui.spans import Span
 from triptych_tui.untrusted import clean
 from triptych_tui.widgets.bar import Bar
+from triptych_tui.widgets.prompt import TextField
 
 
-class SummaryText(TextArea):
+class SummaryText(TextField):
     """The text itself. ctrl+j accepts it; Enter begins a new line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
