@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TextField(TextArea):
-    """Textual's, which draws its cursor on a line that an undo has just taken away, where its scrollbar goes with it."""
+    """Textual draws its cursor on a line that an undo has just taken away, where the scrollbar goes with it."""
 
     def _recompute_cursor_offset(self) -> None:
         if self.cursor_location[0] < self.document.line_count:
