@@ -1,0 +1,44 @@
+"""What can be wrong with settings, parameters, policies and workspaces, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from triptych_tui.i18n import N_
+
+SETTINGS: Mapping[str, str] = {
+    "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
+    "parameter.not_a_number": N_("{name} is “{value}”, which is no number. Nothing was changed."),
+    "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
+    "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger."),
+    "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
+    "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),
+    "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
+    "settings.not_text": N_("{source} is {value}, but must be text in quotation marks."),
+    "settings.not_one_of": N_("{source} is “{value}”, but must be one of {known}."),
+    "settings.not_a_table": N_('{source} is {value}, but must be a table: [keys], then lines such as undo = "u".'),
+    "settings.unknown_binding": N_("{path} gives a key to “{id}”, which is not known; `?` in the workbench lists all."),
+    "settings.unknown_named_key": N_("{path} gives “{id}” the key “{key}”, which is none; write it like ctrl+e."),
+    "settings.key_is_typed": N_("{path} gives “{id}” the key “{key}”, which is for typing; give it one like ctrl+e."),
+    "settings.key_clash": N_("{path} gives the key “{key}” to “{id}”, but “{other}” has it; give one of them another."),
+    "settings.not_a_url": N_("{source} is “{value}”, which is no base URL; give one like http://localhost:11434/v1."),
+    "settings.unknown_key": N_("{path} has a key “{key}” that is not known; known are {known}."),
+    "settings.not_toml": N_("The config file {path} is not TOML: {detail}. Mend it or move it away."),
+    "settings.unreadable": N_("The config file {path} cannot be read: {detail}. Mend that or move it away."),
+    "policy.unknown": N_("There is no policy “{policy}”; known are {known}."),
+    "policy.not_toml": N_("The policy “{policy}” is not TOML: {detail}."),
+    "policy.unknown_key": N_("The policy “{policy}” has a key “{key}” that is not known."),
+    "policy.wrong_type": N_("The policy “{policy}” has a value of the wrong kind at “{key}”."),
+    "policy.missing_key": N_("The policy “{policy}” lacks the key “{key}”."),
+    "policy.unknown_stage": N_("The policy “{policy}” names a stage “{stage}” that is not known."),
+    "policy.misplaced_stage": N_("The policy “{policy}” has the stage “{stage}” where it would never run."),
+    "policy.stages": N_("The policy “{policy}” must have these stages in this order: {expected}."),
+    "policy.estimator": N_("The policy “{policy}” names an estimator “{estimator}” that is not known."),
+    "workspace.missing": N_("There is no folder {path} to be the workspace; give another with --workspace."),
+    "workspace.not_a_folder": N_("{path} is no folder, so it cannot be the workspace; give another with --workspace."),
+    "workspace.closed": N_(
+        "{path} holds sessions, settings or the system's own files, which tools never see; "
+        "give another folder with --workspace."
+    ),
+    "workspace.unreadable": N_("The workspace {path} cannot be listed: {error}. Give another with --workspace."),
+}
