@@ -304,7 +304,7 @@ async def test_a_refused_picture_returns_to_the_prompt_with_its_question(lamp: P
 async def test_pictures_attached_while_a_question_fails_stay_beside_its_own(
     lamp: Path, town: Path, tmp_path: Path
 ) -> None:
-    session = opened(tmp_path / "s.json", [], ScriptedModel([fails()]))
+    session = opened(tmp_path / "s.json", [], ScriptedModel([fails("model.empty")]))
     app = app_on(session)
     async with app.run_test(size=(120, 40)) as pilot:
         await paste(pilot, str(lamp))
@@ -312,6 +312,16 @@ async def test_pictures_attached_while_a_question_fails_stay_beside_its_own(
         await paste(pilot, str(town))
         await until(pilot, lambda: prompt_of(app).text == "first", "the text is back")
         await until(pilot, lambda: names_in(app) == {lamp.name, town.name}, "both pictures")
+
+
+async def test_a_file_dropped_while_a_pane_has_the_focus_goes_to_the_prompt(lamp: Path, tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", []))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape")
+        await paste(pilot, str(lamp))
+        await until(pilot, lambda: names_in(app) == {lamp.name}, "attached")
+        await pilot.press(*"a")
+        assert prompt_of(app).text == "a"
 
 
 async def test_more_pictures_than_the_row_holds_are_counted(tmp_path: Path) -> None:

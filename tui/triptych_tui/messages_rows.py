@@ -133,7 +133,8 @@ def one_line(text: str, cells: int = 400) -> str:
 def content_spans(entry: Entry) -> list[Span]:
     """The first words of a message, or its calls, behind a label for each of its pictures."""
     message = entry.message
-    labels = [Span(f"{label} ", "muted") for label in picture_labels(message)]
+    first, *more = picture_labels(message) or [""]
+    labels = [Span(f"{first} +{len(more)} " if more else f"{first} ", "muted")] if first else []
     return labels if labels and not text_of(message) and not tool_calls(message) else [*labels, *_said_spans(entry)]
 
 

@@ -17,16 +17,16 @@ Line = list[Span]
 
 def entry_sum(counter: TokenCounter, message: Message, shown: int) -> Iterator[Line]:
     """How a message's tokens come about; `shown` is the whole number in its row."""
-    yield _sum(counter, counter.message_terms(message))
+    yield _sum(counter, counter.message_terms(message), shown)
     yield from _pictures(message)
-    yield _note(_("shown as {tokens}: the whole numbers of the rows add up to the list's total"), shown)
+    yield [Span(_("the rows' whole numbers add up to the total"), "faint")]
     yield _marks()
 
 
 def schemas_sum(counter: TokenCounter, schemas: Sequence[Mapping[str, Any]], shown: int) -> Iterator[Line]:
     """The same for the tool schemas of a request."""
-    yield _sum(counter, counter.schemas_terms(schemas))
-    yield _note(_("shown as {tokens}: cut to a whole number, and not in the list's total"), shown)
+    yield _sum(counter, counter.schemas_terms(schemas), shown)
+    yield [Span(_("cut to a whole number, and not in the total"), "faint")]
     yield _marks()
 
 
@@ -36,11 +36,13 @@ def sum_rows(lines: Iterable[Line], width: int, indent: int) -> list[Row]:
     return [Row(cut_spans([Span(" " * indent), *row], width)) for row in rows]
 
 
-def _sum(counter: TokenCounter, terms: Sequence[Term]) -> Line:
+def _sum(counter: TokenCounter, terms: Sequence[Term], shown: int) -> Line:
     present = [term for term in terms if term.number] or terms[:1]
     formula = " + ".join(f"{term.number:,}{term.rule}" for term in present)
     exact = sum(term.weight for term in present) / counter.estimator.denominator
-    return [Span(plain(f"{formula} = "), "text"), Span(f"{exact:,.2f}".removesuffix(".00"), "strong", "b")]
+    number = f"{exact:,.2f}".removesuffix(".00")
+    told = "  " + _("shown as {tokens}").format(tokens=f"{shown:,}")
+    return [Span(plain(f"{formula} = "), "text"), Span(number, "strong", "b"), Span(told, "muted")]
 
 
 def _pictures(message: Message) -> Iterator[Line]:
@@ -58,9 +60,5 @@ def _pictures(message: Message) -> Iterator[Line]:
         yield line
 
 
-def _note(words: str, shown: int) -> Line:
-    return [Span(words.format(tokens=f"{shown:,}"), "faint")]
-
-
 def _marks() -> Line:
-    return [Span(_("~ estimated · ≈ measured and carried over · without a sign: measured"), "faint")]
+    return [Span(_("~ estimated  ≈ measured, carried over  bare: measured"), "faint")]

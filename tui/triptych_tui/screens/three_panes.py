@@ -9,7 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.screen import Screen
 
 from triptych.reasons import Reason
@@ -217,6 +217,11 @@ class ThreePanes(Screen[int]):
         file, place = self.query_one(SessionPane), self._sheet.index_at_head(index)
         if file is not source and place is not None:
             file.select(place, reveal=file.following or not along)
+
+    def on_paste(self, event: Paste) -> None:
+        """What is pasted or dropped while a pane has the focus is meant for the prompt."""
+        if isinstance(self.focused, LineView):
+            self.query_one(Prompt).type_on(event.text)
 
     @on(LineView.FollowChanged)
     def _on_follow_changed(self) -> None:

@@ -70,6 +70,7 @@ class PromptText(TextField):
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Paths to pictures attach them; all other text is pasted as it is."""
+        event.stop()  # else the application would send it here again
         if "/" in event.text:
             event.prevent_default()
             if text := await self._prompt.attach_pasted(event.text):
@@ -147,6 +148,14 @@ class Prompt(Horizontal):
         self.put(f"{sent}\n{self.text}" if self.text else sent)
         if pictures and self._attachments is not None:
             self._attachments.attach(pictures)
+
+    def type_on(self, text: str) -> None:
+        """Take what was typed or pasted elsewhere."""
+        self.field.focus()
+        if len(text) > 1:
+            self.field.post_message(events.Paste(text))
+        else:
+            self.field.insert(text)
 
     # Pictures
 
