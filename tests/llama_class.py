@@ -25,6 +25,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import get_args
 
+from tests.support_session_files import kept_at
 from triptych.agent import run_turn
 from triptych.entries import entries_from, messages_of
 from triptych.messages import Message
@@ -34,7 +35,6 @@ from triptych.models.openai import OpenAIModel
 from triptych.policy import preset
 from triptych.session import Session
 from triptych.stages import Layer
-from triptych.storage.session_file import SessionFile
 from triptych.tokens import TokenCounter
 from triptych.tools.files import file_tools
 from triptych.tools.workspace import Workspace
@@ -85,7 +85,7 @@ class Measuring:
 async def hold_class(base_url: str, file: Path) -> None:
     """Ask all questions and print what came of each; the file must hold the list after every turn."""
     tools = file_tools(Workspace(FOLDER / "workspace"))
-    session = Session(entries_from([{"role": "system", "content": SYSTEM}]), preset("lesson"), SessionFile(file))
+    session = Session(entries_from([{"role": "system", "content": SYSTEM}]), preset("lesson"), kept_at(file))
     model = Measuring(OpenAIModel(name="smollm2", base_url=base_url, window=WINDOW))
     for question in WITH_TOOLS:
         await run_turn(session, question, model=OfflineModel(), tools=tools)

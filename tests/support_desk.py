@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tests.support_scripted_model import Answer, Checkpoints, ScriptedModel, ScriptedTool
@@ -17,6 +18,7 @@ from triptych.policy import Policy, preset
 from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.stages import Stage
+from triptych.storage.kept_session import begun
 from triptych.tools.base import Toolbox, ToolOutput
 
 SYSTEM: Message = {"role": "system", "content": "你是一个会用工具的助手。"}
@@ -56,10 +58,11 @@ class Desk:
         *,
         outputs: Iterable[str | ToolOutput | Exception] = (),
         store: Any = None,
+        file: Path | None = None,
         window: int | None = None,
     ) -> None:
         self.base = entries_from(messages)
-        self.session = Session(self.base, policy, store)
+        self.session = Session(self.base, policy, begun(file, self.base).store if file is not None else store)
         self.events: list[Event] = []
         self.session.subscribe(self.events.append)
         self.outputs = list(outputs)

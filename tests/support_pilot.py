@@ -16,17 +16,17 @@ from triptych.models.offline import OfflineModel
 from triptych.policy import preset
 from triptych.session import Session
 from triptych.settings import Settings
-from triptych.storage.session_file import SessionFile
+from triptych.storage.kept_session import begun
 from triptych.tools.files import file_tools
 from triptych.tools.workspace import Workspace
 from triptych_tui.app import TriptychApp
-from triptych_tui.launch import KeptFile, OpenedSession
+from triptych_tui.launch import OpenedSession
 
 
 def opened(file: Path, messages: list[dict[str, Any]], model: ChatModel | None = None) -> OpenedSession:
     """A session of these messages after the system message, kept in `file`."""
     entries = entries_from([{"role": "system", "content": SYSTEM}, *messages])
-    kept = KeptFile(SessionFile(file), None)
+    kept = begun(file, entries).store
     return OpenedSession(
         session=Session(entries, preset("lesson"), kept),
         model=model or OfflineModel(),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from triptych.messages import Message
+from triptych.storage.kept_session import KeptSession, begun
 from triptych.storage.session_file import SessionFileError
 
 SYSTEM: Message = {"role": "system", "content": "你是助手"}
@@ -24,6 +25,11 @@ LIST = [SYSTEM, USER, ANSWER]
 
 def dumped(messages: Sequence[Message]) -> bytes:
     return json.dumps(list(messages), indent=2, ensure_ascii=False).encode()
+
+
+def kept_at(path: Path) -> KeptSession:
+    """A store for a session that has no file yet."""
+    return begun(path, ()).store
 
 
 def refusal(error: pytest.ExceptionInfo[SessionFileError]) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from triptych.edits import EditConflict, append_edit, inverse_of
@@ -16,15 +17,20 @@ from triptych.messages import Message
 from triptych.policy import Policy
 from triptych.reasons import Reason, TriptychError
 from triptych.stages import Layer, Stage
-from triptych.timeline import Step, Timeline
+from triptych.timeline import Change, Move, Step, Timeline
 from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage
 from triptych.usage import Sent, UsageHistory
 
 
 class Store(Protocol):
-    """Where a session is kept. `save` blocks until the list is safe on disk and raises TriptychError when it is not."""
+    """Where a session is kept. What cannot be written raises TriptychError.
 
-    def save(self, entries: tuple[Entry, ...]) -> object: ...
+    `save` blocks until the list after step `head` is safe on disk. `record` keeps a change at once; what it could not
+    write it writes the next time.
+    """
+
+    def save(self, entries: tuple[Entry, ...], head: int | None) -> object: ...
+    def record(self, change: Change) -> None: ...
 
 
 class SpareSummary(NamedTuple):
@@ -46,12 +52,18 @@ class Session:
 
     def __init__(
         self,
-        entries: tuple[Entry, ...],
+        past: tuple[Entry, ...] | Timeline,
         policy: Policy,
         store: Store | None = None,
         clock: Callable[[], datetime] = utc_now,
+        *,
+        is_saved: bool = True,
     ) -> None:
-        self.timeline = Timeline(entries)
+        """`past` is the list that the session begins with, or the timeline that it goes on with.
+
+        `is_saved`: the store holds the list at the head already.
+        """
+        self.timeline = past if isinstance(past, Timeline) else Timeline(past)
         self.policy = policy
         self.store = store
         self.counter = TokenCounter(ESTIMATORS[policy.estimator])
@@ -61,10 +73,10 @@ class Session:
         self._usage_history = UsageHistory()
         self._clock = clock
         self._listeners: list[Callable[[Event], None]] = []
-        self._next_id = max((entry.id for entry in entries), default=-1) + 1
-        self._next_action = 1
+        self._next_id = max(map(attrgetter("id"), self.timeline.known_entries()), default=-1) + 1
+        self._next_action = max((step.action for step in self.timeline.steps()), default=0) + 1
         self._writing = asyncio.Lock()
-        self._saved: tuple[Entry, ...] | None = entries
+        self._saved: tuple[Entry, ...] | None = self.entries if is_saved else None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -118,6 +130,7 @@ class Session:
             usage=usage,
         )
         self.timeline.commit(step)
+        self._record(step)
         self.emit(StepCommitted(step))
         return step
 
@@ -137,18 +150,22 @@ class Session:
         self.perform(plan, action, usage=usage)
         return entry
 
-    def switch(self, layer: Layer) -> None:
+    def switch_layer(self, layer: Layer) -> None:
         """Switch a layer of the policy off or on again, from its next stage on."""
         self.policy = self.policy.switched(layer)
         self.emit(LayerSwitched(layer, on=layer not in self.policy.off))
 
     def undo(self) -> bool:
         """Take back the newest whole action; False when there is none."""
-        return self._move_head(self.timeline.undo)
+        return self._move(Move("undo"))
 
     def redo(self) -> bool:
         """Do again the action that was taken back last; False when there is none."""
-        return self._move_head(self.timeline.redo)
+        return self._move(Move("redo"))
+
+    def switch(self, step_id: int | None) -> bool:
+        """Go to a step of any branch, where the next one begins; False when the head is there."""
+        return self._move(Move("switch", step_id))
 
     def take_back(self, action: int) -> None:
         """Take back an action that came to nothing; its steps stay in the tree.
@@ -162,6 +179,7 @@ class Session:
             return
         if steps == path[-len(steps) :]:
             self.timeline.take_back(action)
+            self._record(Move("take_back", action))
             self.emit(HeadMoved(self.timeline.head))
             return
         taking_back = self.begin_action()
@@ -175,11 +193,10 @@ class Session:
         self.timeline.seek(step_id)
         self.emit(ViewMoved(step_id))
 
-    def _move_head(self, move: Callable[[], None]) -> bool:
-        before = self.timeline.head
-        move()
-        if self.timeline.head == before:
+    def _move(self, move: Move) -> bool:
+        if not self.timeline.move(move):
             return False
+        self._record(move)
         self._usage = None  # measured on a list that is no longer the newest
         self.emit(HeadMoved(self.timeline.head))
         return True
@@ -209,11 +226,21 @@ class Session:
         if self.store is not None and not self.is_saved:
             await asyncio.shield(asyncio.ensure_future(self._write(self.store)))
 
+    def _record(self, change: Change) -> None:
+        """Have the store keep a change before anybody hears of it."""
+        if self.store is None:
+            return
+        try:
+            self.store.record(change)
+        except TriptychError as error:
+            self.save_problem = error.reason
+            self.emit(SaveFailed(error.reason))
+
     async def _write(self, store: Store) -> None:
         async with self._writing:
-            entries = self.entries
+            entries, head = self.entries, self.timeline.head
             try:
-                await asyncio.to_thread(store.save, entries)
+                await asyncio.to_thread(store.save, entries, head)
             except TriptychError as error:
                 self.save_problem = error.reason
                 self.emit(SaveFailed(error.reason))

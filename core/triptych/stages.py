@@ -18,4 +18,5 @@ Stage = Literal[
     "answer",
     "save",
     "repair",
+    "outside",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, NamedTuple
 
 from triptych.edits import Edit, apply, apply_in_place, inverse_of
 from triptych.entries import Entry, Summary
@@ -33,6 +35,19 @@ class Step:
     usage: Usage | None = None
 
 
+MoveKind = Literal["undo", "redo", "take_back", "switch"]
+
+
+class Move(NamedTuple):
+    """The head went to another step. `of`: the action that was taken back, or the step that was switched to."""
+
+    kind: MoveKind
+    of: int | None = None
+
+
+Change = Step | Move
+
+
 class Timeline:
     """Every step that ever was. Nothing is dropped: a step under an older one starts a branch."""
 
@@ -48,6 +63,22 @@ class Timeline:
         # The states worth keeping: where edits are applied next, and what is on screen. All others are walked to.
         self._states: dict[int | None, tuple[Entry, ...]] = {None: base}
 
+    @classmethod
+    def restored(cls, base: tuple[Entry, ...], changes: Iterable[Change]) -> Timeline:
+        """The timeline that these changes made, one after the other; those that follow from none of them are left out.
+
+        Raises EditConflict when the steps that lead to the head do not fit together.
+        """
+        timeline = cls(base)
+        for change in changes:
+            if isinstance(change, Step):
+                if change.parent in timeline._depths and change.id not in timeline._steps:
+                    timeline._link(change)
+            elif change.kind != "switch" or change.of in timeline._depths:
+                timeline._head = timeline._destination(change)
+        timeline._move_head(timeline._head)
+        return timeline
+
     @property
     def head(self) -> int | None:
         """The id of the step whose outcome is sent and saved; None before the first."""
@@ -60,7 +91,16 @@ class Timeline:
 
     @property
     def last_id(self) -> int:
-        return len(self._steps)
+        return max(self._steps, default=0)
+
+    @property
+    def base(self) -> tuple[Entry, ...]:
+        """The list before the first step."""
+        return self._states[None]
+
+    def steps(self) -> Collection[Step]:
+        """Every step of every branch, in the order in which they were taken."""
+        return self._steps.values()
 
     @property
     def can_undo(self) -> bool:
@@ -69,6 +109,13 @@ class Timeline:
     @property
     def can_redo(self) -> bool:
         return self._head in self._redo_child
+
+    def known_entries(self) -> Iterator[Entry]:
+        """Every entry that ever was, some of them several times."""
+        yield from self.base
+        for step in self._steps.values():
+            for edit in step.edits:
+                yield from edit.inserted
 
     def step(self, step_id: int) -> Step:
         return self._steps[step_id]
@@ -106,6 +153,13 @@ class Timeline:
         """
         state = apply(self.entries(self._head), step.edits)
         viewing_head = self._view == self._head
+        self._link(step)
+        if viewing_head:
+            self._view = step.id
+        self._keep(step.id, state)
+
+    def _link(self, step: Step) -> None:
+        """Hang a step under its parent, and move the head to it."""
         self._steps[step.id] = step
         self._depths[step.id] = self._depths[step.parent] + 1
         if step.parent in self._redo_child:
@@ -118,43 +172,35 @@ class Timeline:
             for entry in edit.inserted:
                 if any(isinstance(mark, Summary) and mark.of for mark in entry.marks):
                     self._replaced.setdefault(entry.id, edit.removed)
-        if viewing_head:
-            self._view = step.id
-        self._keep(step.id, state)
 
-    def undo(self) -> None:
-        """Move head and view to before the head's whole action."""
-        target = self._head
-        if target is None:
-            return
-        action = self._steps[target].action
-        while target is not None and self._steps[target].action == action:
-            parent = self._steps[target].parent
-            self._redo_child[parent] = target
-            target = parent
-        self._move_head(target)
+    def undo(self) -> bool:
+        """Move head and view to before the head's whole action; whether there was one."""
+        return self.move(Move("undo"))
 
-    def take_back(self, action: int) -> None:
+    def redo(self) -> bool:
+        """Move head and view over the whole action that was left last; whether there was one."""
+        return self.move(Move("redo"))
+
+    def take_back(self, action: int) -> bool:
         """Move head and view to before the newest steps, this action's; redo leads where it led before them."""
-        first, target = None, self._head
-        while target is not None and self._steps[target].action == action:
-            first, target = target, self._steps[target].parent
-        if first is None:
-            return
-        self._redo_child.pop(target, None)
-        if first in self._displaced:
-            self._redo_child[target] = self._displaced[first]
-        self._move_head(target)
+        return self.move(Move("take_back", action))
 
-    def redo(self) -> None:
-        """Move head and view over the whole action that was left last."""
-        target = self._redo_child.get(self._head)
-        if target is None:
-            return
-        action = self._steps[target].action
-        while (following := self._redo_child.get(target)) is not None and self._steps[following].action == action:
-            target = following
+    def switch(self, step_id: int | None) -> bool:
+        """Move head and view to a step of any branch; redo leads along the way that undo goes back from there."""
+        return self.move(Move("switch", step_id))
+
+    def move(self, move: Move) -> bool:
+        """Move head and view; whether that led anywhere. Raises KeyError for a step that is not there."""
+        target = self._destination(move)
+        if target == self._head:
+            return False
         self._move_head(target)
+        return True
+
+    def branches(self) -> list[Step]:
+        """The last step of every branch, oldest first."""
+        parents = {step.parent for step in self._steps.values()}
+        return [step for step in self._steps.values() if step.id not in parents]
 
     def seek(self, step_id: int | None) -> None:
         """Move only the view."""
@@ -174,6 +220,54 @@ class Timeline:
         for step in forwards:
             apply_in_place(entries, step.edits)
         return tuple(entries)
+
+    def _destination(self, move: Move) -> int | None:
+        """Where a move leads, with what redo leads to from there."""
+        match move.kind:
+            case "undo":
+                return self._before_action(self._head)
+            case "redo":
+                return self._after_action(self._head)
+            case "take_back":
+                return self._before_steps_of(move.of)
+            case "switch":
+                return self._on_the_way_to(move.of)
+
+    def _before_action(self, head: int | None) -> int | None:
+        action = None if head is None else self._steps[head].action
+        target = head
+        while target is not None and self._steps[target].action == action:
+            parent = self._steps[target].parent
+            self._redo_child[parent] = target
+            target = parent
+        return target
+
+    def _after_action(self, head: int | None) -> int | None:
+        target = self._redo_child.get(head)
+        if target is None:
+            return head
+        action = self._steps[target].action
+        while (following := self._redo_child.get(target)) is not None and self._steps[following].action == action:
+            target = following
+        return target
+
+    def _before_steps_of(self, action: int | None) -> int | None:
+        first, target = None, self._head
+        while target is not None and self._steps[target].action == action:
+            first, target = target, self._steps[target].parent
+        if first is not None:
+            self._redo_child.pop(target, None)
+            if first in self._displaced:
+                self._redo_child[target] = self._displaced[first]
+        return target
+
+    def _on_the_way_to(self, step_id: int | None) -> int | None:
+        node = step_id
+        while node is not None:
+            parent = self._steps[node].parent
+            self._redo_child[parent] = node
+            node = parent
+        return step_id
 
     def _move_head(self, target: int | None) -> None:
         state = self.entries(target)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support_scripted_model import Answer, ScriptedModel, ScriptedTool, asks_for, says
+from tests.support_session_files import kept_at
 from triptych.agent import run_turn
 from triptych.entries import entries_from, messages_of
 from triptych.events import Event, StageEntered, StepCommitted
@@ -19,7 +20,6 @@ from triptych.messages import Message
 from triptych.models.base import Request
 from triptych.policy import Policy, preset
 from triptych.session import Session
-from triptych.storage.session_file import SessionFile
 from triptych.tools.base import Toolbox
 
 FOLDER = Path(__file__).parents[1] / "data" / "conformance"
@@ -100,7 +100,7 @@ def pipeline(recorded: dict[str, Any], tmp_path: Path) -> Pipeline:
     outputs = [output for turn in recorded["script"] if turn["step"] for output in turn["step"]["tool_outputs"]]
     tools = Toolbox([ScriptedTool("read_file", outputs)])
     base = entries_from([{"role": "system", "content": recorded["system"]}])
-    session = Session(base, policy_of(recorded), SessionFile(path))
+    session = Session(base, policy_of(recorded), kept_at(path))
     events: list[Event] = []
     session.subscribe(events.append)
     return Pipeline(session, ScriptedModel(script_of(recorded)), tools, events, path)

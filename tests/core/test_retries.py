@@ -24,6 +24,7 @@ from tests.support_openai_server import (
     stalled,
     text_chunks,
 )
+from tests.support_session_files import kept_at
 from triptych.agent import run_turn, write_summary
 from triptych.entries import entries_from, messages_of
 from triptych.events import TextStreamed, TurnEnded
@@ -45,7 +46,7 @@ class Turn:
 
     def __init__(self, server: OpenAIServer, policy: Policy = QUIET, file: Path | None = None) -> None:
         self.waits: list[Retry] = []
-        self.session = Session(entries_from(TALK), policy, SessionFile(file) if file else None)
+        self.session = Session(entries_from(TALK), policy, kept_at(file) if file else None)
         self.events: list[object] = []
         self.session.subscribe(self.events.append)
         self.model = OpenAIModel(name="m", base_url=server.base_url, api_key="sk-secret", key_source="--key", timeout=5)

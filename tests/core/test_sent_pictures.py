@@ -18,6 +18,7 @@ from tests.support_desk import LESSON, SYSTEM, Desk, questions
 from tests.support_offline_model import reply
 from tests.support_openai_server import OpenAIServer, answer, error
 from tests.support_scripted_model import says
+from tests.support_session_files import kept_at
 from tests.support_strategies import JSON
 from triptych import lesson_api
 from triptych.agent import run_turn
@@ -36,7 +37,6 @@ from triptych.pictures import (
     user_message,
 )
 from triptych.session import Session
-from triptych.storage.session_file import SessionFile
 from triptych.tools.base import Toolbox
 
 KINDS = {
@@ -210,7 +210,7 @@ def test_patches_are_the_area_by_the_square_of_their_side() -> None:
 
 async def test_an_endpoint_gets_text_and_pictures_as_parts_and_what_it_measures_counts(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    session = Session(Desk([SYSTEM], LESSON).base, LESSON, SessionFile(path))
+    session = Session(Desk([SYSTEM], LESSON).base, LESSON, kept_at(path))
     question = user_message("这是什么？", [picture()])
     async with OpenAIServer([answer("A lamp.", usage=(1103, 4))]) as server:
         model = OpenAIModel(name="sees", base_url=server.base_url)
@@ -226,7 +226,7 @@ async def test_an_endpoint_gets_text_and_pictures_as_parts_and_what_it_measures_
 
 
 async def test_a_refused_picture_is_taken_back_with_its_question(tmp_path: Path) -> None:
-    desk = Desk([SYSTEM], LESSON, store=SessionFile(tmp_path / "session.json"))
+    desk = Desk([SYSTEM], LESSON, store=kept_at(tmp_path / "session.json"))
     async with OpenAIServer([error(400, "image input is not supported")]) as server:
         model = OpenAIModel(name="blind", base_url=server.base_url)
         with pytest.raises(ModelError) as refused:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support_desk import LESSON, LONG, QUIET, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, asks_for, says
+from tests.support_session_files import kept_at
 from triptych import lesson_api
 from triptych.entries import Cleared, Entry, Pruned, Summary, Truncated
 from triptych.events import StageEntered, StepCommitted, TextStreamed, TurnEnded
@@ -21,7 +22,6 @@ from triptych.models.base import Request, ToolCallDelta
 from triptych.policy import Trigger, preset
 from triptych.reasons import Reason
 from triptych.stages import Stage
-from triptych.storage.session_file import SessionFile
 from triptych.tokens import Usage
 
 
@@ -236,7 +236,7 @@ async def test_meowgent_prunes_after_the_answer_and_before_saving(tmp_path: Path
     path = tmp_path / "session.json"
     lines = "\n".join(f"line {n}" for n in range(20))
     desk = Desk(
-        [SYSTEM, *tool_turn(1, lines), *questions(1)[1:]], preset("meowgent"), store=SessionFile(path), window=100_000
+        [SYSTEM, *tool_turn(1, lines), *questions(1)[1:]], preset("meowgent"), store=kept_at(path), window=100_000
     )
     await desk.ask("third", says("done"))
     assert desk.stages()[-4:] == ["request", "answer", "prune", "save"]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support_desk import LESSON, LONG, QUIET, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, Checkpoints, asks_for, fails, says
+from tests.support_session_files import kept_at
 from tests.support_strategies import CALL_IDS, TEXTS, chat_lists, faults
 from triptych import lesson_api
 from triptych.agent import INTERRUPTED_RESULT
@@ -27,7 +28,7 @@ from triptych.models.base import ModelError, TextDelta
 from triptych.policy import Policy, Trigger, preset
 from triptych.reasons import Reason
 from triptych.stages import Stage
-from triptych.storage.session_file import SessionFile
+from triptych.timeline import Change
 
 
 def three_calls() -> list[Answer]:
@@ -45,7 +46,7 @@ CANCELLED_TURNS: dict[str, tuple[Policy, list[Answer]]] = {
 async def _cancelled_turn(name: str, path: Path, cancel_at: int | None) -> tuple[Desk, Checkpoints]:
     """A session with a saved turn behind it, and a turn cancelled at its n-th await (None: not at all)."""
     policy, script = CANCELLED_TURNS[name]
-    desk = Desk([SYSTEM, *tool_turn(1), *tool_turn(2)], policy, outputs=[LONG] * 4, store=SessionFile(path))
+    desk = Desk([SYSTEM, *tool_turn(1), *tool_turn(2)], policy, outputs=[LONG] * 4, store=kept_at(path))
     early = [says("an early summary")] if policy.summarize else []
     await desk.ask("before", *early, asks_for(read("x")), says("ready"))
     desk.events.clear()
@@ -118,10 +119,13 @@ class HeldStore:
         self._begun = begun
         self._loop = asyncio.get_running_loop()
 
-    def save(self, entries: tuple[Entry, ...]) -> None:
+    def save(self, entries: tuple[Entry, ...], head: int | None) -> None:
         self._loop.call_soon_threadsafe(self._begun)
         assert self.let_go.wait(timeout=30)
         self.saved.append(messages_of(entries))
+
+    def record(self, change: Change) -> None:
+        pass
 
 
 async def test_cancelling_while_the_file_is_written_finishes_the_write() -> None:

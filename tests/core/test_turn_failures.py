@@ -8,6 +8,7 @@ import pytest
 
 from tests.support_desk import LESSON, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, asks_for, fails, says
+from tests.support_session_files import kept_at
 from triptych import lesson_api
 from triptych.agent import INTERRUPTED_RESULT
 from triptych.entries import Entry, Interrupted, messages_of
@@ -17,12 +18,12 @@ from triptych.messages import Message
 from triptych.models.base import Finish, ModelError, TextDelta
 from triptych.reasons import Reason, TriptychError
 from triptych.stages import Stage
-from triptych.storage.session_file import SessionFile
+from triptych.timeline import Change
 
 
 async def test_a_turn_whose_first_request_fails_is_taken_back_whole(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    desk = Desk([*questions(2), *tool_turn(1), *tool_turn(2)], LESSON, store=SessionFile(path))
+    desk = Desk([*questions(2), *tool_turn(1), *tool_turn(2)], LESSON, store=kept_at(path))
     await desk.ask("works", says("s"), says("yes"))
     before, saved = desk.entries, path.read_bytes()
     desk.events.clear()
@@ -63,7 +64,7 @@ async def test_a_measured_size_outlives_a_failed_turn() -> None:
 
 @pytest.mark.parametrize("stage", ["clear", "request"])
 async def test_a_failed_turn_takes_back_its_own_steps_only(stage: Stage, tmp_path: Path) -> None:
-    desk = Desk(questions(1), LESSON, store=SessionFile(tmp_path / "session.json"))
+    desk = Desk(questions(1), LESSON, store=kept_at(tmp_path / "session.json"))
     by_hand = {"role": "user", "content": "by hand"}
 
     async def gate(entered: Stage, *_: object) -> None:
@@ -96,7 +97,7 @@ async def test_an_empty_answer_is_a_failed_request(nothing: Answer) -> None:
 
 async def test_a_later_request_that_fails_keeps_what_was_done(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    desk = Desk([SYSTEM], LESSON, outputs=["one", "two"], store=SessionFile(path))
+    desk = Desk([SYSTEM], LESSON, outputs=["one", "two"], store=kept_at(path))
     with pytest.raises(ModelError):
         await desk.ask("read", asks_for(read("a"), read("b")), fails(after=[TextDelta("well")]))
     assert [message["role"] for message in desk.messages] == ["system", "user", "assistant", "tool", "tool"]
@@ -110,7 +111,7 @@ async def test_a_later_request_that_fails_keeps_what_was_done(tmp_path: Path) ->
 
 async def test_a_tool_that_breaks_leaves_its_call_and_the_following_closed(tmp_path: Path) -> None:
     path = tmp_path / "session.json"
-    desk = Desk([SYSTEM], LESSON, outputs=["one", PermissionError("a fault in the tool")], store=SessionFile(path))
+    desk = Desk([SYSTEM], LESSON, outputs=["one", PermissionError("a fault in the tool")], store=kept_at(path))
     with pytest.raises(PermissionError):
         await desk.ask("read", asks_for(read("a"), read("b"), read("c")))
     assert [message["content"] for message in desk.messages[3:]] == ["one", INTERRUPTED_RESULT, INTERRUPTED_RESULT]
@@ -201,10 +202,13 @@ class FullDisk:
         self.full = True
         self.saved: list[list[Message]] = []
 
-    def save(self, entries: tuple[Entry, ...]) -> None:
+    def save(self, entries: tuple[Entry, ...], head: int | None) -> None:
         if self.full:
             raise TriptychError("file.no_space")
         self.saved.append(messages_of(entries))
+
+    def record(self, change: Change) -> None:
+        pass
 
 
 async def test_a_session_that_cannot_be_saved_goes_on_and_is_saved_later() -> None:

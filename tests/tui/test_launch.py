@@ -81,7 +81,7 @@ class TestNamedFile:
         session = opened(file)
         store = session.session.store
         assert store is not None
-        await asyncio.to_thread(store.save, session.session.entries[:5])
+        await asyncio.to_thread(store.save, session.session.entries[:5], None)
         disk = session.on_disk()
         assert disk is not None
         assert len(disk.chunks) == 5
@@ -157,7 +157,7 @@ class TestOwnSession:
         session = opened()
         store = session.session.store
         assert store is not None
-        await asyncio.to_thread(store.save, session.session.entries)
+        await asyncio.to_thread(store.save, session.session.entries, None)
         assert json.loads(default_session_path().read_bytes()) == messages(session)
 
     def test_it_goes_on(self, opened: Open) -> None:
@@ -311,7 +311,9 @@ class TestTerminal:
         folder.mkdir(parents=True)
         (folder / "default.json").write_bytes(b"broken")
         with workbench(tmp_path, env={"XDG_DATA_HOME": str(tmp_path / ".local" / "share")}) as terminal:
-            terminal.wait_for(lambda screen: "default.json.invalid" in "".join(screen.split()))  # a long path is wrapped
+            terminal.wait_for(
+                lambda screen: "default.json.invalid" in "".join(screen.split())
+            )  # a long path is wrapped
             terminal.send("\x11")
             assert terminal.wait() == 0
         assert (folder / "default.json.invalid").read_bytes() == b"broken"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +14,11 @@ from triptych.policy import preset
 from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.settings import Settings, chosen_model, default_config_path
+from triptych.storage.atomic import move_aside
+from triptych.storage.journal import journal_path
+from triptych.storage.kept_session import KeptSession, Past, begun, opened, remembered
 from triptych.storage.places import default_session_path, sessions_folder
-from triptych.storage.session_file import OnDisk, SessionFile, SessionFileError
+from triptych.storage.session_file import OnDisk, SessionFileError
 from triptych.tools.base import Toolbox
 from triptych.tools.files import file_tools
 from triptych.tools.workspace import Workspace
@@ -25,7 +26,7 @@ from triptych_assets import FOLDER
 from triptych_tui.i18n import _
 
 if TYPE_CHECKING:
-    from triptych.formats import Reading
+    pass
 
 SYSTEM_MESSAGE = (
     "You are a helpful assistant with tools for reading the files of one workspace folder. "
@@ -51,17 +52,6 @@ class Launch(NamedTuple):
     data: bytes | None = None
 
 
-class KeptFile:
-    """A session's store that remembers how the file stands on disk."""
-
-    def __init__(self, file: SessionFile, on_disk: OnDisk | None) -> None:
-        self._file = file
-        self.on_disk = on_disk
-
-    def save(self, entries: tuple[Entry, ...]) -> None:
-        self.on_disk = self._file.save(entries).on_disk
-
-
 class OpenedSession(NamedTuple):
     """A session with all that a workbench needs around it.
 
@@ -77,7 +67,7 @@ class OpenedSession(NamedTuple):
     host: str
     files: tuple[str, ...]
     notice: Reason | None
-    kept: KeptFile | None
+    kept: KeptSession | None
 
     def with_model(self, model: ChatModel, host: str) -> OpenedSession:
         """The same session, with another model to answer."""
@@ -88,12 +78,11 @@ class OpenedSession(NamedTuple):
         return self.kept.on_disk if self.kept is not None else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Content:
-    """Entries, the file they stand in, whether it may be written, and what to say about it."""
+class _Content(NamedTuple):
+    """What a session goes on with, the store it is kept in, whether that may be written, and what to say about it."""
 
-    entries: tuple[Entry, ...]
-    kept: KeptFile | None
+    past: Past
+    kept: KeptSession | None
     writable: bool
     notice: Reason | None = None
 
@@ -112,13 +101,19 @@ def open_session(
     path = launch.path or default_session_path()
     workspace = Workspace(
         settings.workspace or FOLDER / "workspace",
-        hidden=(sessions_folder(), default_config_path().parent, path),
+        hidden=(sessions_folder(), default_config_path().parent, path, journal_path(path)),
     )
     model = chosen_model(settings, environment, pace=READING_PACE)
     content = _content(launch, path, before_writing)
     writable = content.writable and not settings.read_only
+    past = content.past
+    session = Session(past.timeline, policy, content.kept if writable else None, is_saved=past.is_saved)
+    if past.remembered:
+        from triptych.recovery import take_up  # nothing of a turn is needed for the first picture
+
+        take_up(session, past.outside)
     return OpenedSession(
-        session=Session(content.entries, policy, content.kept if writable else None),
+        session=session,
         model=model,
         tools=file_tools(workspace),
         settings=settings,
@@ -135,32 +130,34 @@ def _content(launch: Launch, path: Path, before_writing: Callable[[], None]) -> 
         from triptych.formats import read
         from triptych.formats.notices import guess_marks
 
-        reading = read(launch.data)
+        past = begun(path, guess_marks(read(launch.data).messages))
         before_writing()
-        return _Content(guess_marks(reading.messages), None, writable=False)
+        return _Content(past, None, writable=False)
     if launch.is_new:
         return _created(path, launch.settings, before_writing)
     if launch.path is None:
         return _own_session(path, launch.settings, before_writing)
-    content = _loaded(SessionFile(path))
+    content = _loaded(path)
     before_writing()
     return content
 
 
-def _loaded(file: SessionFile) -> _Content:
-    from triptych.formats.notices import guess_marks  # readers are loaded where there is a file to read
-
-    loaded = file.load()
-    kept = KeptFile(file, loaded.on_disk)
-    return _Content(guess_marks(loaded.reading.messages), kept, loaded.ours, _why_read_only(loaded.reading))
+def _loaded(path: Path) -> _Content:
+    past = opened(path)
+    ours = past.reading is None or past.reading.ours
+    return _Content(past, past.store, ours, _notice(past))
 
 
-def _why_read_only(reading: Reading) -> Reason | None:
-    if reading.ours:
-        return None
-    if reading.unreadable:
-        return Reason("open.damaged", {"places": len(reading.unreadable)})
-    return Reason("open.foreign", {"format": reading.format})
+def _notice(past: Past) -> Reason | None:
+    """What the user should know of how a session was found."""
+    reading = past.reading
+    if reading is not None and not reading.ours:
+        if reading.unreadable:
+            return Reason("open.damaged", {"places": len(reading.unreadable)})
+        return Reason("open.foreign", {"format": reading.format})
+    if past.outside is not None:
+        return Reason("open.changed_outside")
+    return None if past.is_saved else Reason("open.recovered")
 
 
 def _begun(settings: Settings) -> tuple[Entry, ...]:
@@ -169,56 +166,55 @@ def _begun(settings: Settings) -> tuple[Entry, ...]:
 
 
 def _created(path: Path, settings: Settings, before_writing: Callable[[], None]) -> _Content:
-    file, entries = SessionFile(path), _begun(settings)
-    if file.path.exists():
+    if path.exists():
         raise SessionFileError("file.exists", path=str(path))
     before_writing()
-    kept = KeptFile(file, None)
+    past = begun(path, _begun(settings))
     if not settings.read_only:
-        kept.save(entries)
-    return _Content(entries, kept, writable=True)
+        past.store.save(past.timeline.base, None)
+    return _Content(past, past.store, writable=True)
 
 
 def _own_session(path: Path, settings: Settings, before_writing: Callable[[], None]) -> _Content:
-    """This user's own session. One that is damaged is moved aside whole, and what could be read of it goes on."""
-    kept = KeptFile(SessionFile(path), None)
-    content = begun = _Content(_begun(settings), kept, writable=True)
-    if _is_missing(path):
-        before_writing()
-        return content
+    """This user's own session. One that is damaged is moved aside whole, and what is known of it goes on."""
     from triptych.formats import FormatError
 
-    damaged = True
+    damaged: Past | None = None
     try:
-        loaded = _loaded(SessionFile(path))
+        content = _loaded(path)
     except FormatError:
         pass
     except SessionFileError as error:
-        damaged = error.reason.id != "file.missing"
+        if error.reason.id == "file.missing":
+            before_writing()
+            past = begun(path, _begun(settings))
+            return _Content(past, past.store, writable=True)
     else:
-        if loaded.notice is None or loaded.notice.id != "open.damaged":
-            content, damaged = loaded, False
-        else:
-            content = replace(content, entries=loaded.entries)
+        if content.notice is None or content.notice.id != "open.damaged":
+            before_writing()
+            return content
+        damaged = content.past
     before_writing()
-    if not damaged or settings.read_only:
-        return content
+    past = remembered(path) or begun(path, damaged.timeline.base if damaged else _begun(settings))
+    if settings.read_only:
+        return _Content(past, past.store, writable=True)
     try:
-        aside = _moved_aside(path)
-        if content is not begun:
-            _saved_or_put_back(kept, content.entries, aside, path)
+        aside = move_aside(path)
+        if damaged or past.remembered:
+            _saved_or_put_back(past, aside, path)
     except (OSError, SessionFileError) as error:
         said = Reason("open.unsaved", {"path": str(path), "error": _why(error)})
-        return replace(content, kept=None, writable=False, notice=said)
-    return replace(content, notice=Reason("open.moved_aside", {"path": str(aside)}))
+        return _Content(past, None, writable=False, notice=said)
+    return _Content(past, past.store, writable=True, notice=Reason("open.moved_aside", {"path": str(aside)}))
 
 
-def _saved_or_put_back(kept: KeptFile, entries: tuple[Entry, ...], aside: Path, path: Path) -> None:
+def _saved_or_put_back(past: Past, aside: Path | None, path: Path) -> None:
     """Save at once: a session takes what it opens with for saved, and would leave without writing it."""
     try:
-        kept.save(entries)
+        past.store.save(past.timeline.entries(past.timeline.head), past.timeline.head)
     except SessionFileError:
-        aside.rename(path)
+        if aside is not None:
+            aside.rename(path)
         raise
 
 
@@ -227,20 +223,3 @@ def _why(error: OSError | SessionFileError) -> str:
     if isinstance(error, SessionFileError):
         return str(error.reason.values.get("error", error.reason.id))
     return error.strerror or type(error).__name__
-
-
-def _is_missing(path: Path) -> bool:
-    """Whether there is no such file, and nothing else is in the way."""
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        pass
-    return False
-
-
-def _moved_aside(path: Path) -> Path:
-    """Give the file the name `NAME.invalid`, or the next that is free; returns its new path."""
-    names = (path.name + ".invalid" + (f".{number}" if number else "") for number in count())
-    return path.rename(next(path.with_name(name) for name in names if not path.with_name(name).exists()))

@@ -243,6 +243,12 @@ _TURN: Mapping[str, str | _Counted] = {
         "The turn was stopped after {rounds} rounds of tool calls. Everything is kept; ask it to go on."
     ),
     "turn.broken": N_("A fault of the program ({error}) ended the turn. What had come is kept; ask again."),
+    "outside.changed": N_("another program changed the file: {removed} messages gone, {added} new"),
+    "recovery.open_calls": _Counted(
+        "calls",
+        "the program ended before {calls} call was answered: it is closed with a marked result",
+        "the program ended before {calls} calls were answered: they are closed with marked results",
+    ),
     "edit.place_gone": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
     "edit.entries_changed": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
 }
@@ -263,6 +269,14 @@ _FILES: Mapping[str, str | _Counted] = {
     "file.not_ours": N_(
         "{path} is another program's, damaged, or without a system message ({format}). It was not changed; use -o OUT."
     ),
+    "journal.not_writable": N_(
+        "{path} cannot be written: {error}. What is new is kept here until it can be; make room."
+    ),
+    "open.changed_outside": N_(
+        "Another program changed this file. What it made of the list is a step; "
+        "`u` goes back to the list as it was left."
+    ),
+    "open.recovered": N_("The program ended before all was saved. It is here, word for word; `u` takes steps back."),
     "open.foreign": N_("This file is another program's or has no system message ({format}), so it is only read."),
     "open.damaged": _Counted(
         "places",

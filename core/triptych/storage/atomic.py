@@ -7,8 +7,9 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 _LEFTOVER = re.compile(r"\.triptych-([0-9]+)-[0-9a-f]{16}\.tmp")
@@ -20,8 +21,12 @@ def replace_file(path: Path, data: bytes) -> os.stat_result:
     return replace_file_with(path, (data,))
 
 
-def replace_file_with(path: Path, pieces: Iterable[bytes]) -> os.stat_result:
+def replace_file_with(
+    path: Path, pieces: Iterable[bytes], before_replacing: Callable[[], None] = lambda: None
+) -> os.stat_result:
     """Put a new file of these bytes in the place of `path` and return its status.
+
+    `before_replacing` is called when all bytes are safe on disk, yet in a file of another name.
 
     The file is private (mode 0600), folders that are missing are made (0700), and a symbolic link stays one: its
     target is replaced. Raises OSError, also where something other than a file is in the way; then all is as it was.
@@ -34,12 +39,24 @@ def replace_file_with(path: Path, pieces: Iterable[bytes]) -> os.stat_result:
     temporary = target.with_name(f".triptych-{os.getpid()}-{os.urandom(8).hex()}.tmp")
     try:
         status = _write(temporary, pieces)
+        before_replacing()
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _make_durable(target.parent)
     return status
+
+
+def move_aside(path: Path) -> Path | None:
+    """Give a file the name `NAME.invalid`, or the next that is free; returns its new path, None if there is no file.
+
+    Raises OSError.
+    """
+    names = (path.name + ".invalid" + (f".{number}" if number else "") for number in count())
+    with suppress(FileNotFoundError):
+        return path.rename(next(path.with_name(name) for name in names if not path.with_name(name).exists()))
+    return None
 
 
 def make_private_folder(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -123,8 +123,14 @@ class SessionFile:
                 chunks = ()
             return Loaded(reading, self._on_disk(known, chunks, "" if chunks else decoded.text))
 
-    def save(self, entries: Sequence[Entry], *, overwrite: bool = False) -> Saved:
-        """Write the list, whole or not at all.
+    def save(
+        self,
+        entries: Sequence[Entry],
+        *,
+        overwrite: bool = False,
+        announce: Callable[[str], None] = lambda sha256: None,
+    ) -> Saved:
+        """Write the list, whole or not at all; `announce` is told its hash before it takes the place of the old one.
 
         Raises SessionFileError when that fails, and, unless `overwrite`, where it would replace what was not read
         from here without loss: another program's changes, another format, a file that was never loaded.
@@ -138,7 +144,8 @@ class SessionFile:
 
             digest = sha256()
             try:
-                status = replace_file_with(self.path, _hashed(file_pieces(tuple(chunks.values())), digest))
+                pieces = _hashed(file_pieces(tuple(chunks.values())), digest)
+                status = replace_file_with(self.path, pieces, lambda: announce(digest.hexdigest()))
             except OSError as error:
                 raise self._error("file.not_writable", error) from error
             self._chunks = chunks

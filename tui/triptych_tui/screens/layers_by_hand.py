@@ -118,7 +118,7 @@ class LayersByHand:
         if not policy.has(run.layer):
             self._screen.say(Reason("layer.not_in_policy"), fault=False)
             return
-        self._session.switch(run.layer)
+        self._session.switch_layer(run.layer)
         self._screen.show_stage(after_switch(self._session.policy, run.layer))
         self._panel.show_progress(run)
         self._screen.refresh_facts()

@@ -1,0 +1,79 @@
+"""Taking a session up again where it was left, however it was left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from triptych.agent import interrupted_result
+from triptych.edits import Edit, append_edit
+from triptych.entries import Entry, Interrupted, messages_of
+from triptych.layers.plan import make_plan
+from triptych.messages import Message, is_result, tool_calls
+from triptych.reasons import Reason
+from triptych.session import Session
+
+MOST_COMPARED = 5000
+"""Messages that are compared each with each: comparing may take the square of them."""
+
+
+def take_up(session: Session, outside: Sequence[Message] | None = None) -> None:
+    """Bring a session that was just opened in order, each change a step of its own.
+
+    outside: what another program made of the list. It becomes a step; the list as it was left stays reachable.
+    Calls that nobody answered, since the program was killed, get marked results.
+    """
+    if outside is not None:
+        _adopt(session, outside)
+    _close_open_calls(session)
+
+
+def _adopt(session: Session, messages: Sequence[Message]) -> None:
+    entries = session.entries
+    edits = tuple(_differences(session, entries, messages))
+    values = {"removed": sum(len(edit.removed) for edit in edits), "added": sum(len(edit.inserted) for edit in edits)}
+    plan = make_plan("outside", entries, edits, Reason("outside.changed", values), session.counter)
+    session.perform(plan, session.begin_action())
+
+
+def _differences(session: Session, entries: Sequence[Entry], messages: Sequence[Message]) -> Iterator[Edit]:
+    """What was changed, entry by entry; in a very long list, everything between the first and the last difference."""
+    ours, theirs = ([json.dumps(message) for message in each] for each in (messages_of(entries), messages))
+    shared = min(len(ours), len(theirs))
+    start = next((at for at in range(shared) if ours[at] != theirs[at]), shared)
+    end = next((at for at in range(shared - start) if ours[-1 - at] != theirs[-1 - at]), shared - start)
+    ours, theirs = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
+    if len(ours) + len(theirs) > MOST_COMPARED:
+        places = [("replace", 0, len(ours), 0, len(theirs))]
+    else:
+        places = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+    for kind, first, last, first_new, last_new in places:
+        if kind != "equal":
+            removed = tuple(entries[start + first : start + last])
+            new = messages[start + first_new : start + last_new]
+            after = entries[start + first - 1].id if start + first else None
+            yield Edit(start + first, after, removed, _entries_for(session, removed, new))
+
+
+def _entries_for(session: Session, removed: Sequence[Entry], messages: Sequence[Message]) -> tuple[Entry, ...]:
+    """Entries in place of others: where there are as many, each stands for its own."""
+    first = session.new_ids(len(messages))
+    is_one_to_one = len(removed) == len(messages)
+    ids = [entry.id for entry in removed] if is_one_to_one else range(first, first + len(messages))
+    return tuple(Entry(entry_id, message) for entry_id, message in zip(ids, messages, strict=True))
+
+
+def _close_open_calls(session: Session) -> None:
+    entries = session.entries
+    answered = next((at for at in range(len(entries)) if not is_result(entries[-1 - at].message)), len(entries))
+    if answered == len(entries):
+        return
+    calls = tool_calls(entries[-1 - answered].message)[answered:]
+    if not calls:
+        return
+    first = session.new_ids(len(calls))
+    closing = [Entry(first + at, interrupted_result(call), (Interrupted(),)) for at, call in enumerate(calls)]
+    reason = Reason("recovery.open_calls", {"calls": len(calls)})
+    plan = make_plan("repair", entries, (append_edit(entries, *closing),), reason, session.counter)
+    session.perform(plan, session.begin_action())

@@ -1,0 +1,246 @@
+"""The journal beside a session file: every change as it happened, one JSON object a line, only ever appended to.
+
+The session file holds the list as the model sees it. The journal holds what was said and done: originals once each,
+marks, reasons, where the head went, and the hash of every list that was written. It begins with the first change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from triptych.entries import Entry
+from triptych.storage.atomic import make_private_folder, move_aside
+from triptych.storage.journal_records import (
+    Record,
+    RecordError,
+    entry_of,
+    entry_record,
+    move_of,
+    move_record,
+    numbers_of,
+    step_of,
+    step_record,
+)
+from triptych.storage.session_file import SessionFileError
+from triptych.timeline import Change, Move
+
+VERSION = 1
+
+
+def journal_path(session: Path) -> Path:
+    """Where the journal of a session file is."""
+    return session.with_name(session.stem + ".journal.jsonl")
+
+
+class Journal:
+    """Appends to the journal at `path`, which begins with the list `base`.
+
+    written: changes that stand in it already, with the numbers of their entries. `list_sha256` is the hash of the list
+    on disk at the beginning, None where there was none. Its methods may be called from any thread.
+    """
+
+    def __init__(
+        self, path: Path, base: tuple[Entry, ...], list_sha256: str | None, written: Written | None = None
+    ) -> None:
+        self.path = path
+        self._base = base
+        self._lists = dict(written.lists) if written else {list_sha256: None}
+        self._changes: list[Change] = list(written.changes) if written else []
+        self._numbers: dict[Entry, int] = dict(written.numbers) if written else {}
+        self._descriptor: int | None = None
+        self._begins = written is None
+        self._pending: list[bytes] = []
+        self._lock = threading.Lock()
+
+    def record(self, change: Change) -> None:
+        """Append a change. Raises SessionFileError when it cannot be written: it is written with the next one then."""
+        with self._lock:
+            self._changes.append(change)
+            self._append(self._records_of(change))
+
+    def intend(self, sha256: str, head: int | None) -> None:
+        """Say which list, the one after step `head`, is about to be put in place, durably. Raises SessionFileError."""
+        with self._lock:
+            self._lists[sha256] = head
+            self._append([{"kind": "intent", "sha256": sha256, "head": head}])
+            descriptor = self._descriptor
+        if descriptor is not None:
+            with suppress(OSError):
+                os.fsync(descriptor)
+
+    def done(self, sha256: str, head: int | None) -> None:
+        """Say that this list is in place. Raises SessionFileError."""
+        with self._lock:
+            self._lists = {sha256: head}
+            self._append([{"kind": "done", "sha256": sha256, "head": head}])
+
+    def close(self) -> None:
+        with self._lock:
+            self._close()
+
+    def _append(self, records: Iterable[Record]) -> None:
+        """Write what could not be written before, then these lines; all of it, or nothing."""
+        self._pending += [_line(record) for record in records]
+        try:
+            if self._descriptor is not None and os.fstat(self._descriptor).st_nlink == 0:
+                self._begin_anew()  # somebody removed it
+            if self._descriptor is None:
+                self._open()
+            self._write(b"".join(self._pending))
+        except OSError as error:
+            self._close()
+            said = error.strerror or type(error).__name__
+            raise SessionFileError("journal.not_writable", path=str(self.path), error=said) from error
+        self._pending.clear()
+
+    def _open(self) -> None:
+        make_private_folder(self.path.parent)
+        if self._begins:
+            move_aside(self.path)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        self._descriptor = os.open(self.path, flags, 0o600)
+        if self._begins:
+            self._pending[:0] = map(_line, self._beginning())
+            self._begins = False
+        size = os.fstat(self._descriptor).st_size
+        if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
+            self._pending.insert(0, b"\n")
+
+    def _beginning(self) -> Iterator[Record]:
+        yield {"kind": "journal", "version": VERSION}
+        yield from self._new_entries(self._base)
+        base = [self._numbers[entry] for entry in self._base]
+        yield {"kind": "base", "entries": base, "sha256": next(iter(self._lists))}
+
+    def _begin_anew(self) -> None:
+        """Write everything once more, into a new file."""
+        self._close()
+        self._numbers.clear()
+        self._begins = True
+        beginning = [_line(record) for record in self._beginning()]
+        lines = [_line(record) for change in self._changes for record in self._records_of(change)]
+        self._begins = False
+        lists = [_line({"kind": "intent", "sha256": sha256, "head": head}) for sha256, head in self._lists.items()]
+        self._pending = [*beginning, *lines, *lists]
+
+    def _write(self, data: bytes) -> None:
+        assert self._descriptor is not None
+        size = os.fstat(self._descriptor).st_size
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError:
+            with suppress(OSError):  # half a line would be passed over on reading, but would stay in the way
+                os.ftruncate(self._descriptor, size)
+            raise
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _records_of(self, change: Change) -> list[Record]:
+        if isinstance(change, Move):
+            return [move_record(change)]
+        new = [entry for edit in change.edits for entry in (*edit.removed, *edit.inserted)]
+        return [*self._new_entries(new), step_record(change, self._numbers.__getitem__)]
+
+    def _new_entries(self, entries: Iterable[Entry]) -> Iterator[Record]:
+        """The entries that are not written yet, each given its number."""
+        for entry in entries:
+            if entry not in self._numbers:
+                number = self._numbers[entry] = len(self._numbers)
+                yield entry_record(number, entry)
+
+
+class Written(NamedTuple):
+    """A journal as it stands.
+
+    base: the list that it begins with. changes: in their order. numbers: of the entries.
+    lists: the heads whose lists may be on disk, by the hashes of those: the one that was put in place last, and one
+        that was about to be put in place.
+    passed_over: lines that are no records, or speak of what no line before them holds.
+    """
+
+    base: tuple[Entry, ...]
+    changes: tuple[Change, ...]
+    numbers: dict[Entry, int]
+    lists: dict[str | None, int | None]
+    passed_over: int
+
+
+def read_journal(path: Path) -> Written | None:
+    """What stands in a journal; None where there is none, or none that this version can read."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    return _Reader().read(data)
+
+
+class _Reader:
+    """Goes through the lines. Split on the newline byte alone: other line ends may stand in strings."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, Entry] = {}
+        self._base: tuple[Entry, ...] | None = None
+        self._changes: list[Change] = []
+        self._lists: dict[str | None, int | None] = {}
+        self._passed_over = 0
+
+    def read(self, data: bytes) -> Written | None:
+        lines = data.split(b"\n")
+        if not _is_ours(lines[0]):
+            return None
+        for line in lines[1:]:
+            if line:
+                self._take(line)
+        if self._base is None:
+            return None
+        numbers = {entry: number for number, entry in self._entries.items()}
+        return Written(self._base, tuple(self._changes), numbers, self._lists, self._passed_over)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            record = json.loads(line)
+            self._take_record(record)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self._passed_over += 1
+
+    def _take_record(self, record: Record) -> None:
+        match record["kind"]:
+            case "entry":
+                self._entries[int(record["number"])] = entry_of(record)
+            case "base" if self._base is None:
+                self._base = tuple(self._entries[number] for number in numbers_of(record, "entries"))
+                self._lists = {record["sha256"]: None}
+            case "step":
+                self._changes.append(step_of(record, self._entries))
+            case "move":
+                self._changes.append(move_of(record))
+            case "intent":
+                self._lists[record["sha256"]] = record["head"]
+            case "done":
+                self._lists = {record["sha256"]: record["head"]}
+            case _:
+                raise RecordError
+
+
+def _is_ours(line: bytes) -> bool:
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and header.get("kind") == "journal" and header.get("version") == VERSION
+
+
+def _line(record: Record) -> bytes:
+    """One line; ASCII alone, so that any string survives, half a surrogate pair too."""
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
