@@ -45,7 +45,7 @@ def _differences(session: Session, entries: Sequence[Entry], messages: Sequence[
     end = next((at for at in range(shared - start) if ours[-1 - at] != theirs[-1 - at]), shared - start)
     ours, theirs = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
     if len(ours) + len(theirs) > MOST_COMPARED:
-        places = [("replace", 0, len(ours), 0, len(theirs))]
+        places: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(ours), 0, len(theirs))]
     else:
         places = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
     for kind, first, last, first_new, last_new in places:

@@ -50,7 +50,7 @@ class Journal:
     ) -> None:
         self.path = path
         self._base = base
-        self._lists = dict(written.lists) if written else {list_sha256: None}
+        self._lists: dict[str | None, int | None] = dict(written.lists) if written else {list_sha256: None}
         self._changes: list[Change] = list(written.changes) if written else []
         self._numbers: dict[Entry, int] = dict(written.numbers) if written else {}
         self._descriptor: int | None = None
