@@ -140,8 +140,8 @@ async def test_a_picture_s_800_stand_beside_its_patches_and_its_data_is_not_spre
     async with app.run_test(size=(120, 50)) as pilot:
         text = await unfold(pilot, app, 1)
     assert "6÷3.5 + 2×800 = 1,601.71" in text
-    assert "[image 1024×768]  800  or 1024×768÷28² = 1,003 by patches" in text
-    assert "[image 28×280]  800  or 28×280÷28² = 10 by patches" in text
+    assert "[image 1024×768]  800  by patches: 1024×768÷28² = 1,003" in text
+    assert "[image 28×280]  800  by patches: 28×280÷28² = 10" in text
     assert text.count("more characters") == 2
     assert len(text.splitlines()) < 40
     assert re.search("1,60[12] ", text.splitlines()[0])

@@ -24,7 +24,7 @@ INDENT = 8
 MOST_ROWS = 400
 LONGEST_STRING = 4000
 """Characters of one JSON string that are shown."""
-LONGEST_DATA = 60
+LONGEST_DATA = 36
 """Characters of a `data:` URL that are shown."""
 LONGEST_KEY = 200
 FIRST_LINES = 8

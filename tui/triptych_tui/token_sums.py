@@ -55,7 +55,7 @@ def _pictures(message: Message) -> Iterator[Line]:
         line = [Span(picture_label(size or seen.host), "text"), Span(f"  {PICTURE_TOKENS}", "text")]
         if seen.size is not None:
             patches = f"{size}÷{PATCH}² = {seen.size.patches:,}"
-            words = _("or {sum} by patches of {pixels} pixels").format(sum=plain(patches), pixels=PATCH)
+            words = _("by patches: {sum}").format(sum=plain(patches))
             line.append(Span(f"  {words}", "muted"))
         yield line
 

@@ -126,7 +126,7 @@ class ThreePanes(Screen[int]):
     # Reading
 
     @property
-    def _reader(self) -> Reading:
+    def reader(self) -> Reading:
         if self._reading is None:
             from triptych_tui.screens.reading import Reading  # not needed for the first picture
 
@@ -134,24 +134,24 @@ class ThreePanes(Screen[int]):
         return self._reading
 
     async def action_search(self) -> None:
-        await self._reader.open_search()
+        await self.reader.open_search()
 
     def action_next_hit(self, direction: int) -> None:
-        self._reader.search.step(direction)
+        self.reader.search.step(direction)
 
     async def action_filter(self) -> None:
-        await self._reader.open_filter()
+        await self.reader.open_filter()
 
     def action_original(self) -> None:
-        self._reader.show_original()
+        self.reader.show_original()
 
     async def action_copy(self) -> None:
-        await self._reader.copy()
+        await self.reader.copy()
 
     def on_key(self, event: Key) -> None:
         """A letter that no pane has a key for: perhaps an input method is on."""
         if event.character is not None and event.character >= FIRST_WIDE:
-            self._reader.hear_input_method(event)
+            self.reader.hear_input_method(event)
 
     # Focus
 
@@ -221,7 +221,7 @@ class ThreePanes(Screen[int]):
     def on_paste(self, event: Paste) -> None:
         """What is pasted or dropped while a pane has the focus is meant for the prompt."""
         if isinstance(self.focused, LineView):
-            self.query_one(Prompt).type_on(event.text)
+            self.query_one(Prompt).paste(event.text)
 
     @on(LineView.FollowChanged)
     def _on_follow_changed(self) -> None:

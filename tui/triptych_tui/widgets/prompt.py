@@ -149,13 +149,10 @@ class Prompt(Horizontal):
         if pictures and self._attachments is not None:
             self._attachments.attach(pictures)
 
-    def type_on(self, text: str) -> None:
-        """Take what was typed or pasted elsewhere."""
+    def paste(self, text: str) -> None:
+        """Take what was pasted elsewhere."""
         self.field.focus()
-        if len(text) > 1:
-            self.field.post_message(events.Paste(text))
-        else:
-            self.field.insert(text)
+        self.field.post_message(events.Paste(text))
 
     # Pictures
 
