@@ -8,6 +8,7 @@ import pytest
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, says
+from triptych_tui.screens.connect_dialog import ConnectDialog
 from triptych_tui.widgets.layer_panel import LayerPanel
 from triptych_tui.widgets.prompt import PromptText
 
@@ -74,3 +75,14 @@ async def test_many_lines_that_are_taken_back_at_once_leave_a_field_that_works(t
         await until(pilot, lambda: prompt.show_vertical_scrollbar, "a scrollbar")
         await pilot.press("ctrl+z", *"seen")
         assert prompt.text == "seen"
+
+
+async def test_what_a_server_says_while_its_dialog_is_left_goes_nowhere(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", [], ScriptedModel([])))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("escape", "m")
+        dialog = app.screen
+        assert isinstance(dialog, ConnectDialog)
+        await dialog.dismiss(None)
+        dialog._show(dialog._health)
+        assert app.screen is app.workbench

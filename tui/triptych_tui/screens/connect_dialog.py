@@ -345,6 +345,8 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
         return self._listing[2]
 
     def _show(self, health: Health) -> None:
+        if not self.is_running:
+            return  # an answer that came while the dialog was left
         self._health = health
         self.query_one(HealthLines).show(health)
         self._show_choices()
