@@ -32,13 +32,12 @@ CODE = "    def berth_{number}(self, ship: Ship) -> Berth | None:\n        retur
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What streams, and where it is seen."""
+    """What streams, and where it is seen. `wide`: in the chat alone, which has room for nearly all of it."""
 
     name: str
     text: str
-    columns: int = 120
     messages: int = 4
-    zoomed: bool = False
+    wide: bool = False
     scrolled_up: bool = False
 
 
@@ -50,9 +49,9 @@ def cases() -> list[Case]:
     prose = _lines(PROSE)
     return [
         Case("prose", prose),
-        Case("prose, chat alone", prose, columns=160, zoomed=True),
-        Case("Chinese", _lines(CHINESE)),
-        Case("one long word", "".join(f"{number:x}" for number in range(100_000))[: len(prose)]),
+        Case("prose, wide", prose, wide=True),
+        Case("Chinese, wide", _lines(CHINESE), wide=True),
+        Case("one long word, wide", "".join(f"{number:x}" for number in range(100_000))[: len(prose)], wide=True),
         Case("code", "```python\n" + _lines(CODE)),
         Case("scrolled up", prose, scrolled_up=True),
         Case("5,000 messages", prose, messages=5_000),
@@ -152,7 +151,7 @@ def _opened(case: Case, folder: Path, base_url: str) -> Terminal:
         [sys.executable, "-m", "tests.benchmarks.heartbeat", folder / "beats", *arguments],
         env={"HOME": str(folder)},
         rows=40,
-        cols=case.columns,
+        cols=200 if case.wide else 120,
         cwd=Path.cwd(),
         models_screen=False,
     )
@@ -163,7 +162,7 @@ def _opened(case: Case, folder: Path, base_url: str) -> Terminal:
 
 def _ask(terminal: Terminal, case: Case) -> tuple[float, float]:
     """Ask; when that was, and when the first word stood in the chat."""
-    if case.zoomed:
+    if case.wide:
         for key in ("escape", "1", "z", "i"):
             terminal.press(key)
             terminal.settle()

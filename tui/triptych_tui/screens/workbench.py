@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
@@ -37,9 +37,9 @@ from triptych_tui.screens.facts import (
     tab_facts,
     title_spans,
 )
-from triptych_tui.screens.three_panes import ThreePanes
+from triptych_tui.screens.time_travel import HISTORY_ACTIONS, TimeTravel
 from triptych_tui.spans import Span
-from triptych_tui.stage_rows import after_travel, after_turn, by_hand, in_turn
+from triptych_tui.stage_rows import after_turn, by_hand, in_turn
 from triptych_tui.themes import renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
@@ -60,12 +60,10 @@ if TYPE_CHECKING:
     from triptych_tui.screens.connecting import Connecting
     from triptych_tui.screens.failing import Failing
     from triptych_tui.screens.layers_by_hand import LayersByHand
-    from triptych_tui.screens.looking_back import LookingBack
     from triptych_tui.screens.step_mode import StepMode
 
-HISTORY_ACTIONS = frozenset({"play", "back", "forward", "compaction"})
-FLUSH_SECONDS = 0.05
-"""What streams is shown at most this often."""
+FLUSH_SECONDS = 0.06
+"""What streams is shown at most this often: with a cursor that blinks, 20 paints a second at most."""
 
 
 class CoreEvent(Message):
@@ -76,7 +74,7 @@ class CoreEvent(Message):
         self.event = event
 
 
-class Workbench(ThreePanes):
+class Workbench(TimeTravel):
     """Does what a user asks for. It holds view state only; all changes go through the session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -84,31 +82,9 @@ class Workbench(ThreePanes):
         Binding("f3,at", "layer('clear')", N_("clear"), id="layer.clear"),
         Binding("f4,number_sign", "layer('summarize')", N_("summarize"), id="layer.summarize"),
         Binding("escape", "leave", N_("cancel"), id="leave"),
-        Binding("u", "undo", N_("undo"), id="undo"),
-        Binding("ctrl+r", "redo", N_("redo"), priority=True, id="redo"),
         Binding("r", "retry", N_("ask again what failed"), id="retry"),
+        Binding("r", "revert", N_("take back this one compaction"), id="history.revert"),
         Binding("s", "step_mode", N_("step mode"), id="step_mode"),
-        Binding("f5,space", "play", N_("play"), id="history.play"),
-        Binding("f7", "back", N_("step back"), priority=True, id="history.back"),  # text fields have it for themselves
-        Binding("left_square_bracket,left_black_lenticular_bracket", "back", N_("step back"), id="history.back.typed"),
-        Binding(
-            "f8,right_square_bracket,right_black_lenticular_bracket",
-            "forward",
-            N_("step forward; in step mode go on"),
-            id="history.forward",
-        ),
-        Binding(
-            "left_curly_bracket,fullwidth_left_curly_bracket",
-            "compaction(-1)",
-            N_("previous compaction"),
-            id="history.previous_compaction",
-        ),
-        Binding(
-            "right_curly_bracket,fullwidth_right_curly_bracket",
-            "compaction(1)",
-            N_("next compaction"),
-            id="history.next_compaction",
-        ),
         Binding("m", "connect", N_("connect to a model"), id="model"),
         Binding("0", "use_offline", N_("offline model"), id="offline"),
         Binding("f9", "language", N_("language"), id="language"),
@@ -121,7 +97,6 @@ class Workbench(ThreePanes):
         self._turn_from: int | None = None
         self._by_hand: LayersByHand | None = None
         self._stepping: StepMode | None = None
-        self._history: LookingBack | None = None
         self._failing: Failing | None = None
         self._models: Connecting | None = None
         self._streamed = self._thought = ""
@@ -160,7 +135,7 @@ class Workbench(ThreePanes):
 
     def _flush(self) -> None:
         self._flush_armed = False
-        if not (self._streamed or self._thought) or self._is_looking_back:
+        if not (self._streamed or self._thought) or self.is_looking_back:
             return
         if self._by_hand is not None and self._by_hand.is_writing:
             self._by_hand.show_text(self._streamed)
@@ -225,11 +200,11 @@ class Workbench(ThreePanes):
 
     @on(PromptText.Sent)
     def _on_sent(self, message: PromptText.Sent) -> None:
-        if self._busy():
+        if self.busy():
             return
         self.close_panel()
         self.hush()
-        self._to_head()
+        self.to_head()
         pictures = self.query_one(Prompt).take(message.text)
         self.query_one(ChatPane).follow_end()
         self.query_one(MessagesPane).follow_end()
@@ -263,7 +238,7 @@ class Workbench(ThreePanes):
     def _is_running(self) -> bool:
         return self._turn is not None or (self._by_hand is not None and self._by_hand.is_writing)
 
-    def _busy(self) -> bool:
+    def busy(self) -> bool:
         """Whether something runs that must end first; says so."""
         if not self._is_running:
             return False
@@ -318,17 +293,17 @@ class Workbench(ThreePanes):
             return
         bar = self.query_one(StageBar)
         bar.show(bar.moment._replace(waiting=waiting))
-        if not self._is_looking_back:
+        if not self.is_looking_back:
             self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))
         self.refresh_facts()
 
     # Layers by hand
 
     async def action_layer(self, layer: Layer) -> None:
-        if self._busy():
+        if self.busy():
             return
         self.hush()
-        self._to_head()
+        self.to_head()
         if self._by_hand is None:
             from triptych_tui.screens.layers_by_hand import LayersByHand
 
@@ -351,70 +326,22 @@ class Workbench(ThreePanes):
 
     # The history
 
-    @property
-    def _past(self) -> LookingBack:
-        if self._history is None:
-            from triptych_tui.screens.looking_back import LookingBack  # not needed for the first picture
-
-            self._history = LookingBack(self, self._session, self._sheet)
-        return self._history
-
-    @property
-    def _is_looking_back(self) -> bool:
-        return self._history is not None and self._history.on
-
-    def _to_head(self) -> bool:
-        return self._history is not None and self._history.to_head()
-
-    def action_play(self) -> None:
-        self._past.play()
-
-    def action_back(self) -> None:
-        self._past.step(-1)
-
-    def action_forward(self) -> None:
-        """One step forward; at the head, let the stage that waits go on."""
-        if self._stepping is not None and self._is_waiting and not self._is_looking_back:
-            self._stepping.go_on()
-        else:
-            self._past.step(1)
-
-    def action_compaction(self, direction: int) -> None:
-        self._past.compaction(direction)
+    def go_on(self) -> bool:
+        if self._stepping is None or not self._is_waiting:
+            return False
+        self._stepping.go_on()
+        return True
 
     def follow_view(self, event: Event) -> None:
         """Show the list that the view has come to: an earlier one, or the newest with all that goes on there."""
         self._follow_sheet(event)
-        waiting = self._stepping.plan if self._stepping is not None and not self._is_looking_back else None
+        waiting = self._stepping.plan if self._stepping is not None and not self.is_looking_back else None
         self.query_one(MessagesPane).show_preview(preview_of(waiting, self._sheet))
-        if self._is_looking_back:
+        if self.is_looking_back:
             self.query_one(ChatPane).end_stream()
         else:
             self._flush()
         self.refresh_facts()
-
-    # Undo and redo
-
-    async def action_undo(self) -> None:
-        await self._travel(self._session.undo, Reason("undo.nothing"))
-
-    async def action_redo(self) -> None:
-        await self._travel(self._session.redo, Reason("redo.nothing"))
-
-    async def _travel(self, move: Callable[[], bool], otherwise: Reason) -> None:
-        if self._busy():
-            return
-        self.close_panel()
-        self.hush()
-        self._to_head()
-        before = self._session.timeline.path()
-        if not move():
-            self.say(otherwise)
-            return
-        after = self._session.timeline.path()
-        steps = before[len(after) :] or after[len(before) :]
-        self.show_stage(after_travel(self._session.policy, steps, undone=len(after) < len(before)))
-        await self._session.save()
 
     # The model
 
@@ -436,11 +363,11 @@ class Workbench(ThreePanes):
 
     def action_connect(self) -> None:
         """Choose the model that answers from now on."""
-        if not self._busy():
+        if not self.busy():
             self._connecting.open()
 
     def action_use_offline(self) -> None:
-        if not self._busy():
+        if not self.busy():
             self._connecting.use_offline()
 
     def use_model(self, model: ChatModel, host: str, *, is_other: bool) -> None:
@@ -478,7 +405,7 @@ class Workbench(ThreePanes):
             self._by_hand.leave()
         elif self._turn is not None:
             self.cancel(self._turn)
-        elif (self._failing is not None and self._failing.leave()) or self.hush() or self._to_head():
+        elif (self._failing is not None and self._failing.leave()) or self.hush() or self.to_head():
             return
         elif self._in_prompt():
             self.set_focus(self.query_one(f"#{self._shown}", LineView))
@@ -525,7 +452,7 @@ class Workbench(ThreePanes):
         place = self._reading.field_name if self._reading is not None else ""
         place = place or (self.focused.id or "" if self.focused is not None else "")
         renamed = renamed_keys_of(self)
-        past = self._history if self._is_looking_back else None
+        past = self._history if self.is_looking_back else None
         state = {"running": running, "waiting": self._is_waiting, "past": past is not None}
         keys = key_spans(self._run, **state, place=place, width=self.size.width, renamed=renamed)
         self.query_one("#keys", Bar).show(keys)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.strip import Strip
 
 from triptych.messages import Message, text_of, thought_and_said, tool_calls
@@ -21,6 +22,8 @@ from triptych_tui.themes import Tokens, glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
 
 _said_line = lru_cache(maxsize=1024)(line_of)
+_SAID_LINES = 128
+"""Lines kept drawn of what streams, a view and more: a strip is large, and many hold up the collection of garbage."""
 
 
 class ChatPane(LineView):
@@ -39,6 +42,7 @@ class ChatPane(LineView):
         self._streaming: Message | None = None
         self._unfolded: set[int] = set()  # ids of entries
         self._growing = GrowingText()
+        self._said: LRUCache[Hashable, Strip] = LRUCache(_SAID_LINES)
         self._is_summary = False
 
     def on_mount(self) -> None:
@@ -137,12 +141,12 @@ class ChatPane(LineView):
     def _strip(self, line: Line, look: Look, tokens: Tokens) -> Strip:
         if self._streaming is None:
             return super()._strip(line, look, tokens)
-        # With every word that streams, all lines before it come again: they are drawn once.
-        key = (line, look, self._view.width, tokens)
-        strips = self._strips.get(key)
-        if strips is None:
-            strips = self._strips[key] = [super()._strip(line, look, tokens)]
-        return strips[0]
+        # With every word that streams, the lines before it come again: they are drawn once.
+        key = (line, look, self._view.width, tokens, self._marker)
+        strip = self._said.get(key)
+        if strip is None:
+            strip = self._said[key] = super()._strip(line, look, tokens)
+        return strip
 
     def tied_blocks(self, index: int) -> Collection[int]:
         return ()

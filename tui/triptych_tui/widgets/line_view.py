@@ -19,6 +19,7 @@ from textual.strip import Strip
 from triptych_tui.i18n import N_
 from triptych_tui.themes import Tokens, glyphs_of, tokens_of
 from triptych_tui.widgets.block_scroll import BlockScroll
+from triptych_tui.widgets.block_strips import BlockStrips
 
 Marker = Callable[[str], Sequence[tuple[int, int]]]
 """The places in a text, as start and end, that are to stand out."""
@@ -105,7 +106,7 @@ class LineView(BlockScroll):
         super().__init__(name=name, id=id, classes=classes)
         self._cursor = 0
         self._tied: Collection[int] = ()
-        self._strips: LRUCache[tuple[Hashable, Look, int, Tokens], list[Strip]] = LRUCache(_CACHED_BLOCKS)
+        self._strips: LRUCache[tuple[Hashable, Look, int, Tokens], BlockStrips] = LRUCache(_CACHED_BLOCKS)
         self._painted: dict[int, Strip] = {}
         self._marker: Marker | None = None
 
@@ -192,7 +193,7 @@ class LineView(BlockScroll):
 
     def show_mark(self) -> None:
         """Bring the first line of the selected block in which something stands out into view."""
-        strips = self._block_strips(self._cursor) if self.block_count and self._view else []
+        strips = self._block_strips(self._cursor) if self.block_count and self._view else ()
         line = next((line for line, strip in enumerate(strips) if self._marker and self._marker(strip.text)), 0)
         row = self._heights.top(self._cursor) + line - self._y if strips else 0
         if not 0 <= row < max(1, self._view.height):
@@ -320,13 +321,12 @@ class LineView(BlockScroll):
                 return strips[y], None
         return self._blank_strip(), None
 
-    def _empty_strips(self) -> list[Strip]:
+    def _empty_strips(self) -> BlockStrips:
         tokens = tokens_of(self)
         key = (_EMPTY, _PLAIN, self._view.width, tokens)
         strips = self._strips.get(key)
         if strips is None:
-            lines = self.render_empty(self._text_width)
-            strips = self._strips[key] = [self._strip(line, _PLAIN, tokens) for line in lines]
+            strips = self._strips[key] = self._drawn_later(self.render_empty(self._text_width), _PLAIN, tokens)
         return strips
 
     def _blank_strip(self) -> Strip:
@@ -334,14 +334,14 @@ class LineView(BlockScroll):
         key = (_BLANK, _PLAIN, self._view.width, tokens)
         strips = self._strips.get(key)
         if strips is None:
-            strips = self._strips[key] = [self._strip(Line(), _PLAIN, tokens)]
+            strips = self._strips[key] = self._drawn_later([Line()], _PLAIN, tokens)
         return strips[0]
 
     @property
     def _text_width(self) -> int:
         return max(1, self._view.width - 1)
 
-    def _block_strips(self, index: int) -> list[Strip]:
+    def _block_strips(self, index: int) -> BlockStrips:
         selected, tied = index == self._cursor, index in self._tied
         look = Look(selected, self.has_focus and (selected or tied), tied)
         tokens = tokens_of(self)
@@ -349,8 +349,11 @@ class LineView(BlockScroll):
         strips = self._strips.get(key)
         if strips is None:
             lines = self.render_block(index, self._text_width, look) or (Line(),)
-            strips = self._strips[key] = [self._strip(line, look, tokens) for line in lines]
+            strips = self._strips[key] = self._drawn_later(lines, look, tokens)
         return strips
+
+    def _drawn_later(self, lines: Sequence[Line], look: Look, tokens: Tokens) -> BlockStrips:
+        return BlockStrips(lines, lambda line: self._strip(line, look, tokens))
 
     def _strip(self, line: Line, look: Look, tokens: Tokens) -> Strip:
         selected = look.selected and not line.aside
