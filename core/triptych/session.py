@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import NamedTuple, Protocol
 
-from triptych.edits import EditConflict, append_edit, inverse_of
-from triptych.entries import Entry, Mark
+from triptych.checks import would_be_refused
+from triptych.edits import Edit, EditConflict, append_edit, inverse_of
+from triptych.entries import Entry, Mark, messages_of
 from triptych.events import Event, HeadMoved, LayerSwitched, Noticed, Saved, SaveFailed, StepCommitted, ViewMoved
 from triptych.layers.plan import Plan, make_plan
 from triptych.messages import Message
@@ -31,6 +33,10 @@ class Store(Protocol):
 
     def save(self, entries: tuple[Entry, ...], head: int | None) -> object: ...
     def record(self, change: Change) -> None: ...
+
+
+class SessionError(TriptychError):
+    """What was asked cannot be done to the list as it is; nothing has changed."""
 
 
 class SpareSummary(NamedTuple):
@@ -164,8 +170,29 @@ class Session:
         return self._move(Move("redo"))
 
     def switch(self, step_id: int | None) -> bool:
-        """Go to a step of any branch, where the next one begins; False when the head is there."""
+        """Go to a step of any branch, where the next one begins; False when the head is there.
+
+        Raises SessionError, changing nothing, when an API would refuse the list there.
+        """
+        if would_be_refused(messages_of(self.timeline.entries(step_id))):
+            raise SessionError("branch.would_be_refused", step=step_id)
         return self._move(Move("switch", step_id))
+
+    def reverted(self, step_id: int) -> Plan:
+        """What takes back this one step while all that came after it stays.
+
+        Raises SessionError when later steps have changed or removed what it put in place.
+        """
+        step, entries = self.timeline.step(step_id), self.entries
+        places = {entry: index for index, entry in enumerate(entries)}
+        edits: list[Edit] = []
+        for edit in inverse_of(step.edits):
+            start = places.get(edit.removed[0]) if edit.removed else None
+            if start is None or entries[start : start + len(edit.removed)] != edit.removed:
+                raise SessionError("revert.built_upon", stage=step.stage)
+            edits.append(replace(edit, index=start, after=entries[start - 1].id if start else None))
+        reason = Reason("revert.done", {"stage": step.stage})
+        return make_plan("revert", entries, tuple(edits), reason, self.counter)
 
     def take_back(self, action: int) -> None:
         """Take back an action that came to nothing; its steps stay in the tree.

@@ -19,4 +19,5 @@ Stage = Literal[
     "save",
     "repair",
     "outside",
+    "revert",
 ]

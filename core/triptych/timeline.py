@@ -137,6 +137,11 @@ class Timeline:
             step_id = steps[-1].parent
         return steps[::-1]
 
+    def maker_of(self, entry: Entry) -> Step | None:
+        """The step on the way to the head that put this very entry in place; None where it was there at the start."""
+        made = (step for step in reversed(self.path()) for edit in step.edits if entry in edit.inserted)
+        return next(made, None)
+
     def ahead(self) -> list[Step]:
         """The steps that redoing to the end would bring back, from the one after the head."""
         steps: list[Step] = []

@@ -107,6 +107,18 @@ def after_layer(policy: Policy, steps: Sequence[Step]) -> Moment:
     return Moment(_stages_of(policy), 0, lambda short: turn_spans(steps, _("done by hand"), short=short))
 
 
+def after_revert(policy: Policy, step: Step, done: Step) -> Moment:
+    """One earlier step of a layer was taken back by another."""
+
+    def words(short: bool) -> list[Span]:
+        layer = Span(f"{LAYER_NUMBERS[step.stage]} {stage_name(step.stage)}", LAYER_INKS[step.stage], "b")
+        change = f"{done.after.tokens - done.before.tokens:+,}"
+        taken = Span(" " + _("taken back") + " " + _("({change} tok)").format(change=change), "text")
+        return [layer, taken]
+
+    return Moment(_stages_of(policy), 0, words)
+
+
 def after_switch(policy: Policy, layer: Layer) -> Moment:
     """A layer was switched off, or on again."""
 

@@ -35,6 +35,7 @@ def stage_name(stage: Stage) -> str:
         "save": _("save"),
         "repair": _("repair"),
         "outside": _("changed outside"),
+        "revert": _("revert"),
     }[stage]
 
 

@@ -324,6 +324,12 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
         "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
     ),
     "layer.not_in_policy": N_("This policy has no such layer in its turns; by hand it can run all the same."),
+    "revert.nothing": N_("No layer made this entry, so there is nothing to take back; go to one with a mark."),
+    "revert.built_upon": N_("Later steps have changed what this one made. Nothing was changed; take those back first."),
+    "revert.done": N_("one earlier step is taken back; what came after it stays"),
+    "branch.look_back_first": N_("You are at the newest step; go back with F7 first, and branch from there."),
+    "branch.begun": N_("The next question goes on from here. What came after it is kept: `B` lists all branches."),
+    "branch.would_be_refused": N_("A call has no result here yet, so nothing can go on from it; go one step further."),
     "history.beginning": N_("the list as it was in the beginning"),
     "history.oldest": N_("This is the beginning: there is no earlier step."),
     "history.newest": N_("This is the newest step."),

@@ -19,7 +19,7 @@ from triptych_tui.widgets.chat_pane import ChatPane
 from triptych_tui.widgets.messages_pane import MessagesPane
 
 if TYPE_CHECKING:
-    from triptych_tui.screens.workbench import Workbench
+    from triptych_tui.screens.time_travel import TimeTravel
 
 PLAY_SECONDS = 0.8
 """How long each step is shown while the history plays."""
@@ -28,7 +28,7 @@ PLAY_SECONDS = 0.8
 class LookingBack:
     """Moves the view along the steps that lead to the head: one by one, from compaction to compaction, or playing."""
 
-    def __init__(self, screen: Workbench, session: Session, sheet: Sheet) -> None:
+    def __init__(self, screen: TimeTravel, session: Session, sheet: Sheet) -> None:
         self._screen = screen
         self._session = session
         self._sheet = sheet

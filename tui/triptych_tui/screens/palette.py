@@ -86,8 +86,9 @@ class Palette(CommandPalette):
     Palette > .command-palette--highlight { text-style: underline; color: $accent; }
     """
 
-    def __init__(self, workbench: Screen[int]) -> None:
-        super().__init__([Commands], placeholder=_("Type what you want to do"))
+    def __init__(self, workbench: Screen[int], offers: type[Provider] = Commands) -> None:
+        words = _("Type what you want to do") if offers is Commands else _("Type to find it")
+        super().__init__([offers], placeholder=words)
 
     def on_mount(self) -> None:
         self.query_one(Input).cursor_blink = False

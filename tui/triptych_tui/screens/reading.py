@@ -83,7 +83,7 @@ class Reading:
 
     def show_original(self) -> None:
         """Show what stood where the selected entry stands, or hide it again."""
-        index = self._selected()
+        index = self.selected()
         if index is None:
             return
         entry = self._sheet.entries[index]
@@ -103,7 +103,7 @@ class Reading:
 
     async def copy(self) -> None:
         """Give the selected entry's JSON to the clipboard, and keep it in a file too: not every terminal takes it."""
-        index = self._selected()
+        index = self.selected()
         if index is None:
             return
         text, path = harmless_json(self._sheet.entries[index].message), copied_entry_path()
@@ -126,7 +126,7 @@ class Reading:
             self._hinted = True
             self._screen.say(Reason("input_method.on"), fault=False)
 
-    def _selected(self) -> int | None:
+    def selected(self) -> int | None:
         """The index of the entry under the cursor; says so where there is none."""
         index = self.search.present_pane().selected
         if index is None or index >= len(self._sheet.entries):
