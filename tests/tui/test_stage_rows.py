@@ -17,7 +17,7 @@ from triptych.policy import preset
 from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.timeline import Step
-from triptych.tokens import Count
+from triptych.tokens import Count, Usage
 from triptych_tui.glyphs import ASCII, UNICODE
 from triptych_tui.hand_run import HandRun
 from triptych_tui.spans import Span, width_of
@@ -187,3 +187,13 @@ def test_no_row_is_wider_than_there_is_room(width: int, glyphs: object) -> None:
     for moment in (before_turn(LESSON), in_turn(LESSON, StageEntered("save", DUE, "program"), waiting=True)):
         assert all(width_of(row) <= width for row in stage_rows(moment, width, glyphs))  # type: ignore[arg-type]
         assert width_of(compact_row(moment, width, glyphs)) <= width  # type: ignore[arg-type]
+
+
+def test_after_a_turn_the_models_own_count_of_its_last_request_stands_bare() -> None:
+    asking = in_turn(LESSON, StageEntered("save", Reason("turn.saving"), "program"))
+    steps = [
+        replace(step("request", 650, 700), usage=Usage(1103, 40)),
+        replace(step("answer", 700, 750), usage=Usage(1187, 42)),
+    ]
+    below = rows(after_turn(asking, TurnEnded("answered"), steps))[1]
+    assert below == " last turn  no layer changed anything  ·  measured 1,187 tokens read, 42 written"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
 
 from triptych.events import StageEntered, TurnEnded
 from triptych.policy import Policy
@@ -14,7 +17,7 @@ from triptych.timeline import Step
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import ENGLISH, _, current_language
 from triptych_tui.plain import plain
-from triptych_tui.spans import Span, cut_spans, width_of, wrap_spans
+from triptych_tui.spans import Span, cut_spans, slice_spans, width_of, wrap_spans
 from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS, stage_name, turn_spans
 
 if TYPE_CHECKING:
@@ -39,7 +42,8 @@ class Moment(NamedTuple):
     stages: those the policy runs, in its order; the first `passed` of them are over. present: the one that is lit.
     fault: it failed there. waiting: the turn stands before it until someone lets it go on.
     retry: its request failed and is sent again soon; what is said of that instead of the words.
-    off: layers among the stages that are switched off.
+    off: layers among the stages that are switched off. whole: its words are read to their end, however narrow the
+        terminal.
     """
 
     stages: tuple[Stage, ...]
@@ -50,6 +54,7 @@ class Moment(NamedTuple):
     waiting: bool = False
     retry: Callable[[], list[Span]] | None = None
     off: Collection[Stage] = ()
+    whole: bool = False
 
     def said(self, *, short: bool, room: int = 0) -> list[Span]:
         """What stands beside or under the stages; short or without room, the sign of waiting is enough."""
@@ -91,7 +96,7 @@ def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Momen
     """A turn that was at `moment` is over; `steps` are its own. Where it failed stays lit."""
 
     def words(short: bool) -> list[Span]:
-        return turn_spans(steps, _("last turn"), short=short)
+        return [*turn_spans(steps, _("last turn"), short=short), *([] if short else _measured_spans(steps))]
 
     if event.outcome == "failed":
         return moment.failed()._replace(words=partial(_fault_words, event, bool(steps)))
@@ -100,6 +105,16 @@ def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Momen
     if moment.fault and moment.present == "save":
         return moment._replace(words=words)
     return Moment(moment.stages, len(moment.stages), words)
+
+
+def _measured_spans(steps: Sequence[Step]) -> list[Span]:
+    """What the last request of a turn cost by the model's own count: bare numbers, nothing estimated."""
+    usage = next((step.usage for step in reversed(steps) if step.usage is not None and step.stage != "summarize"), None)
+    if usage is None:
+        return []
+    words = _("measured {read} tokens read, {written} written")
+    numbers = words.format(read=f"{usage.prompt_tokens:,}", written=f"{usage.completion_tokens:,}")
+    return [Span(plain("  ·  "), "faint"), Span(numbers, "muted")]
 
 
 def after_layer(policy: Policy, steps: Sequence[Step]) -> Moment:
@@ -124,8 +139,8 @@ def after_switch(policy: Policy, layer: Layer) -> Moment:
 
     def words(short: bool) -> list[Span]:
         does = _("does not run in turns any more") if layer in policy.off else _("runs in turns again")
-        name = Span(f"{LAYER_NUMBERS[layer]} {stage_name(layer)} ", LAYER_INKS[layer], "b")
-        return [name, Span(does, "text")]
+        name = LAYER_NUMBERS[layer] if short else f"{LAYER_NUMBERS[layer]} {stage_name(layer)}"
+        return [Span(name + " ", LAYER_INKS[layer], "b"), Span(does, "text")]
 
     return Moment(_stages_of(policy), 0, words)
 
@@ -140,9 +155,9 @@ def looking_back(policy: Policy, step: Step | None) -> Moment:
     """An earlier list is on screen, as this step left it; None: as it was in the beginning."""
     stages = _stages_of(policy)
     if step is None:
-        return Moment(stages, 0, partial(_past_words, Reason("history.beginning")))
+        return Moment(stages, 0, partial(_past_words, Reason("history.beginning")), whole=True)
     stages = stages if step.stage in stages else (*stages, step.stage)
-    return Moment(stages, _place(stages, step.stage), partial(_past_words, step.reason), step.stage)
+    return Moment(stages, _place(stages, step.stage), partial(_past_words, step.reason), step.stage, whole=True)
 
 
 def stage_rows(moment: Moment, width: int, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
@@ -159,7 +174,17 @@ def stage_rows(moment: Moment, width: int, glyphs: Glyphs) -> tuple[list[Span], 
 def compact_row(moment: Moment, width: int, glyphs: Glyphs) -> list[Span]:
     """All in one row: `● L2 ● L3 [request] ○ L1 ○ ○ ○` and, as far as there is room, why."""
     stages, _column = _dotted(moment, glyphs)
-    return cut_spans([*stages, Span("  "), *moment.said(short=True)], width - MARGIN)
+    words, room = moment.said(short=True), width - MARGIN - width_of(stages) - 2
+    words = words if moment.present is None else _whole_clauses(words, room)
+    return cut_spans([*stages, Span("  "), *words], width - MARGIN)
+
+
+def _whole_clauses(words: list[Span], room: int) -> list[Span]:
+    """A reason without the clauses at its end for which there is no room."""
+    text = "".join(span.text for span in words)
+    ends = [match.start() for match in re.finditer(r"\s*[·:;：；，]|,\s", text)]
+    fitting = [end for end in ends if cell_len(text[:end]) <= room]
+    return words if cell_len(text) <= room or not fitting else slice_spans(words, 0, fitting[-1])
 
 
 def compact_rows(moment: Moment, width: int, glyphs: Glyphs) -> list[list[Span]]:
@@ -281,9 +306,9 @@ def _ordinal(number: int) -> str:
 
 def _hand_words(writing: bool, off: bool, short: bool) -> list[Span]:
     words = _("the model writes the summary") if writing else _("preview · nothing has changed yet")
-    if short:
-        return [Span(words, "text")]
     hand = _("by hand, in turns it is off") if off else _("by hand")
+    if short:
+        return [Span(hand if off and not writing else words, "text")]
     return [Span(hand + plain(" · "), "muted"), Span(words, "text")]
 
 

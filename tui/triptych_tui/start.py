@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 
@@ -11,6 +12,8 @@ def main() -> None:
     gc.disable()  # what a start makes is kept; the workbench collects again once it is seen
     # Frames are written by a thread of their own: at the usual 5 ms it waits that long for each piece of a frame.
     sys.setswitchinterval(0.0005)
+    # Esc may begin a longer key, so Textual waits for the rest of it: by itself half of what cancelling may take.
+    os.environ.setdefault("ESCDELAY", "50")
     try:
         from triptych_tui.cli import main as command_line
     except KeyboardInterrupt:
