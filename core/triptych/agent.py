@@ -35,6 +35,9 @@ from triptych.tools.base import Toolbox
 Gate = Callable[[Stage, Plan | SummaryPlan | None, Reason], Awaitable[None]]
 """Awaited after planning and before applying; the plan is None where a stage changes nothing that is known yet."""
 
+DRAFT_SECONDS = 0.25
+"""How often what has streamed is kept, should the program be killed."""
+
 INTERRUPTED_RESULT = "[interrupted: the turn ended before this tool answered]"
 
 _MODEL_STAGES: frozenset[Stage] = frozenset({"request", "answer", "summarize"})
@@ -104,11 +107,15 @@ async def write_summary(
 async def _stream(
     session: Session, model: ChatModel, request: Request, builder: AnswerBuilder, wait: Wait, *, summary: bool = False
 ) -> None:
+    drafted, drafted_at = 0, monotonic()
     async with aclosing(stream_with_retries(model, request, wait)) as deltas:
         async for delta in deltas:
             builder.add(delta)
             if isinstance(delta, TextDelta | ReasoningDelta):
                 session.emit(TextStreamed(delta.text, summary, reasoning=isinstance(delta, ReasoningDelta)))
+            if not summary and monotonic() - drafted_at >= DRAFT_SECONDS and len(builder.text) > drafted:
+                session.keep_draft(builder.text[drafted:])
+                drafted, drafted_at = len(builder.text), monotonic()
 
 
 def interrupted_result(call: ToolCall) -> Message:

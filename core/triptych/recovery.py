@@ -10,7 +10,7 @@ from triptych.agent import interrupted_result
 from triptych.edits import Edit, append_edit
 from triptych.entries import Entry, Interrupted, messages_of
 from triptych.layers.plan import make_plan
-from triptych.messages import Message, is_result, tool_calls
+from triptych.messages import Message, is_result, role_of, tool_calls
 from triptych.reasons import Reason
 from triptych.session import Session
 
@@ -18,15 +18,19 @@ MOST_COMPARED = 5000
 """Messages that are compared each with each: comparing may take the square of them."""
 
 
-def take_up(session: Session, outside: Sequence[Message] | None = None) -> None:
+def take_up(session: Session, outside: Sequence[Message] | None = None, draft: str = "") -> None:
     """Bring a session that was just opened in order, each change a step of its own.
 
     outside: what another program made of the list. It becomes a step; the list as it was left stays reachable.
+    draft: what had come of an answer when the program was killed; it becomes a marked message.
     Calls that nobody answered, since the program was killed, get marked results.
     """
     if outside is not None:
         _adopt(session, outside)
     _close_open_calls(session)
+    if draft.strip() and (not session.entries or role_of(session.entries[-1].message) != "assistant"):
+        message: Message = {"role": "assistant", "content": draft}
+        session.append("answer", message, Reason("recovery.draft"), session.begin_action(), marks=(Interrupted(),))
 
 
 def _adopt(session: Session, messages: Sequence[Message]) -> None:

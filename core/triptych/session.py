@@ -19,7 +19,7 @@ from triptych.messages import Message
 from triptych.policy import Policy
 from triptych.reasons import Reason, TriptychError
 from triptych.stages import Layer, Stage
-from triptych.timeline import Change, Move, Step, Timeline
+from triptych.timeline import Change, Draft, Move, Step, Timeline
 from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage
 from triptych.usage import Sent, UsageHistory
 
@@ -160,6 +160,10 @@ class Session:
         """Switch a layer of the policy off or on again, from its next stage on."""
         self.policy = self.policy.switched(layer)
         self.emit(LayerSwitched(layer, on=layer not in self.policy.off))
+
+    def keep_draft(self, text: str) -> None:
+        """Keep a piece of an answer under way, so that it is not lost should the program be killed."""
+        self._record(Draft(text))
 
     def undo(self) -> bool:
         """Take back the newest whole action; False when there is none."""

@@ -45,7 +45,13 @@ class Move(NamedTuple):
     of: int | None = None
 
 
-Change = Step | Move
+class Draft(NamedTuple):
+    """A piece of an answer that is not whole yet. It changes nothing; should the program be killed, it is not lost."""
+
+    text: str
+
+
+Change = Step | Move | Draft
 
 
 class Timeline:
@@ -71,6 +77,8 @@ class Timeline:
         """
         timeline = cls(base)
         for change in changes:
+            if isinstance(change, Draft):
+                continue
             if isinstance(change, Step):
                 if change.parent in timeline._depths and change.id not in timeline._steps:
                     timeline._link(change)

@@ -38,7 +38,7 @@ def again(path: Path) -> Session:
     past = opened(path)
     session = Session(past.timeline, LESSON, past.store, is_saved=past.is_saved)
     if past.remembered:
-        take_up(session, past.outside)
+        take_up(session, past.outside, past.draft)
     return session
 
 
@@ -244,3 +244,23 @@ def test_a_past_is_not_remembered_without_a_journal(tmp_path: Path) -> None:
     past: Past = begun(tmp_path / "s.json", ())
     assert not past.remembered
     assert not journal_path(tmp_path / "s.json").exists(), "it begins with the first change"
+
+
+async def test_what_had_come_of_an_answer_when_the_program_was_killed_is_kept_and_marked(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = (await class_held(path)).session
+    session.append("receive", {"role": "user", "content": "and then?"}, RECEIVED, 50)
+    session.keep_draft("The keeper ")
+    session.keep_draft("lit the lamp, ")
+    reopened = again(path)
+    assert messages_of(reopened.entries)[-1] == {"role": "assistant", "content": "The keeper lit the lamp, "}
+    assert reopened.entries[-1].has_mark(Interrupted)
+
+
+async def test_a_draft_that_became_an_answer_is_not_told_twice(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = (await class_held(path)).session
+    session.append("receive", {"role": "user", "content": "and then?"}, RECEIVED, 50)
+    session.keep_draft("The keeper ")
+    session.append("answer", {"role": "assistant", "content": "The keeper slept."}, RECEIVED, 50)
+    assert messages_of(again(path).entries) == messages_of(session.entries)

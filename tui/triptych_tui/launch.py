@@ -111,7 +111,7 @@ def open_session(
     if past.remembered:
         from triptych.recovery import take_up  # nothing of a turn is needed for the first picture
 
-        take_up(session, past.outside)
+        take_up(session, past.outside, past.draft)
     return OpenedSession(
         session=session,
         model=model,

@@ -243,6 +243,7 @@ _TURN: Mapping[str, str | _Counted] = {
         "The turn was stopped after {rounds} rounds of tool calls. Everything is kept; ask it to go on."
     ),
     "turn.broken": N_("A fault of the program ({error}) ended the turn. What had come is kept; ask again."),
+    "recovery.draft": N_("the program ended in the midst of this answer: what had come is kept and marked"),
     "outside.changed": N_("another program changed the file: {removed} messages gone, {added} new"),
     "recovery.open_calls": _Counted(
         "calls",

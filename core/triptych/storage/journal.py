@@ -28,7 +28,7 @@ from triptych.storage.journal_records import (
     step_record,
 )
 from triptych.storage.session_file import SessionFileError
-from triptych.timeline import Change, Move
+from triptych.timeline import Change, Draft, Move
 
 VERSION = 1
 
@@ -61,7 +61,8 @@ class Journal:
     def record(self, change: Change) -> None:
         """Append a change. Raises SessionFileError when it cannot be written: it is written with the next one then."""
         with self._lock:
-            self._changes.append(change)
+            if not isinstance(change, Draft):
+                self._changes.append(change)
             self._append(self._records_of(change))
 
     def intend(self, sha256: str, head: int | None) -> None:
@@ -147,6 +148,8 @@ class Journal:
             self._descriptor = None
 
     def _records_of(self, change: Change) -> list[Record]:
+        if isinstance(change, Draft):
+            return [{"kind": "draft", "text": change.text}]
         if isinstance(change, Move):
             return [move_record(change)]
         new = [entry for edit in change.edits for entry in (*edit.removed, *edit.inserted)]
@@ -166,6 +169,7 @@ class Written(NamedTuple):
     base: the list that it begins with. changes: in their order. numbers: of the entries.
     lists: the heads whose lists may be on disk, by the hashes of those: the one that was put in place last, and one
         that was about to be put in place.
+    draft: what had come of an answer that never became whole.
     passed_over: lines that are no records, or speak of what no line before them holds.
     """
 
@@ -173,6 +177,7 @@ class Written(NamedTuple):
     changes: tuple[Change, ...]
     numbers: dict[Entry, int]
     lists: dict[str | None, int | None]
+    draft: str
     passed_over: int
 
 
@@ -193,6 +198,7 @@ class _Reader:
         self._base: tuple[Entry, ...] | None = None
         self._changes: list[Change] = []
         self._lists: dict[str | None, int | None] = {}
+        self._draft: list[str] = []
         self._passed_over = 0
 
     def read(self, data: bytes) -> Written | None:
@@ -205,7 +211,7 @@ class _Reader:
         if self._base is None:
             return None
         numbers = {entry: number for number, entry in self._entries.items()}
-        return Written(self._base, tuple(self._changes), numbers, self._lists, self._passed_over)
+        return Written(self._base, tuple(self._changes), numbers, self._lists, "".join(self._draft), self._passed_over)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -223,8 +229,12 @@ class _Reader:
                 self._lists = {record["sha256"]: None}
             case "step":
                 self._changes.append(step_of(record, self._entries))
+                self._draft.clear()
             case "move":
                 self._changes.append(move_of(record))
+                self._draft.clear()
+            case "draft":
+                self._draft.append(str(record["text"]))
             case "intent":
                 self._lists[record["sha256"]] = record["head"]
             case "done":

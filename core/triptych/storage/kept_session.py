@@ -42,6 +42,7 @@ class Past(NamedTuple):
 
     reading: what the file held, None where there is none, or none that can be read. is_saved: the file holds the list
     at the head. remembered: the journal told all this; without one, marks are guessed.
+    draft: what had come of an answer that never became whole.
     outside: the messages of a file that another program has changed since the journal last spoke of it.
     """
 
@@ -50,6 +51,7 @@ class Past(NamedTuple):
     reading: Reading | None = None
     is_saved: bool = True
     remembered: bool = False
+    draft: str = ""
     outside: tuple[Message, ...] | None = None
 
 
@@ -91,12 +93,14 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
     on_disk = loaded.on_disk if loaded else None
     store = KeptSession(file, Journal(journal_path(file.path), written.base, None, written), on_disk)
     if loaded is None or on_disk is None:
-        return Past(timeline, store, is_saved=False, remembered=True)
+        return Past(timeline, store, is_saved=False, remembered=True, draft=written.draft)
     if on_disk.sha256 not in written.lists:
         outside = tuple(loaded.reading.messages)
-        return Past(timeline, store, loaded.reading, is_saved=False, remembered=True, outside=outside)
+        return Past(
+            timeline, store, loaded.reading, is_saved=False, remembered=True, draft=written.draft, outside=outside
+        )
     is_saved = written.lists[on_disk.sha256] == timeline.head
-    return Past(timeline, store, loaded.reading, is_saved, remembered=True)
+    return Past(timeline, store, loaded.reading, is_saved, remembered=True, draft=written.draft)
 
 
 def _without_memory(file: SessionFile, loaded: Loaded) -> Past:
