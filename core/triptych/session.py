@@ -28,11 +28,12 @@ class Store(Protocol):
     """Where a session is kept. What cannot be written raises TriptychError.
 
     `save` blocks until the list after step `head` is safe on disk. `record` keeps a change at once; what it could not
-    write it writes the next time.
+    write it writes the next time. `forget` keeps this list alone, which is saved already.
     """
 
     def save(self, entries: tuple[Entry, ...], head: int | None) -> object: ...
     def record(self, change: Change) -> None: ...
+    def forget(self, entries: tuple[Entry, ...]) -> None: ...
 
 
 class SessionError(TriptychError):
@@ -64,14 +65,16 @@ class Session:
         clock: Callable[[], datetime] = utc_now,
         *,
         is_saved: bool = True,
+        forgotten: bool = False,
     ) -> None:
         """`past` is the list that the session begins with, or the timeline that it goes on with.
 
-        `is_saved`: the store holds the list at the head already.
+        `is_saved`: the store holds the list at the head already. `forgotten`: it began earlier than can be told.
         """
         self.timeline = past if isinstance(past, Timeline) else Timeline(past)
         self.policy = policy
         self.store = store
+        self.forgotten = forgotten
         self.counter = TokenCounter(ESTIMATORS[policy.estimator])
         self.save_problem: Reason | None = None
         self.spare_summary: SpareSummary | None = None
@@ -218,6 +221,18 @@ class Session:
             inverse, reason = inverse_of(step.edits), Reason("turn.taken_back")
             with suppress(EditConflict):  # others have built upon it: it stays
                 self.perform(make_plan(step.stage, self.entries, inverse, reason, self.counter), taking_back)
+
+    async def forget_originals(self) -> None:
+        """Keep the list as it is and forget for good how it came about. Raises TriptychError: nothing is forgotten."""
+        await self.save()
+        entries = self.entries
+        if not self.is_saved:
+            raise SessionError("forget.not_saved")
+        if self.store is not None:
+            await asyncio.to_thread(self.store.forget, entries)
+        self.timeline, self.forgotten = Timeline(entries), True
+        self._saved = entries
+        self.emit(HeadMoved(None))
 
     def seek(self, step_id: int | None) -> None:
         """Show the list as it was after a step; what is sent and saved stays."""

@@ -36,7 +36,7 @@ async def class_held(path: Path) -> Desk:
 
 def again(path: Path) -> Session:
     past = opened(path)
-    session = Session(past.timeline, LESSON, past.store, is_saved=past.is_saved)
+    session = Session(past.timeline, LESSON, past.store, is_saved=past.is_saved, forgotten=past.forgotten)
     if past.remembered:
         take_up(session, past.outside, past.draft)
     return session
@@ -264,3 +264,21 @@ async def test_a_draft_that_became_an_answer_is_not_told_twice(tmp_path: Path) -
     session.keep_draft("The keeper ")
     session.append("answer", {"role": "assistant", "content": "The keeper slept."}, RECEIVED, 50)
     assert messages_of(again(path).entries) == messages_of(session.entries)
+
+
+async def test_forgotten_originals_are_nowhere_any_more_and_the_list_stays(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = (await class_held(path)).session
+    entries, saved = session.entries, path.read_bytes()
+    await session.forget_originals()
+    assert session.entries == entries
+    assert path.read_bytes() == saved
+    assert b'"one"' not in journal_path(path).read_bytes()
+    reopened = again(path)
+    assert [(each.id, each.message, each.marks) for each in reopened.entries] == [
+        (each.id, each.message, each.marks) for each in entries
+    ]
+    assert reopened.forgotten
+    assert not reopened.undo()
+    reopened.append("receive", {"role": "user", "content": "on"}, RECEIVED, 1)
+    assert all_states(again(path)) == all_states(reopened)

@@ -127,6 +127,9 @@ class HeldStore:
     def record(self, change: Change) -> None:
         pass
 
+    def forget(self, entries: tuple[Entry, ...]) -> None:
+        pass
+
 
 async def test_cancelling_while_the_file_is_written_finishes_the_write() -> None:
     desk = Desk([SYSTEM], LESSON)

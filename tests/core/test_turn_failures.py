@@ -210,6 +210,9 @@ class FullDisk:
     def record(self, change: Change) -> None:
         pass
 
+    def forget(self, entries: tuple[Entry, ...]) -> None:
+        pass
+
 
 async def test_a_session_that_cannot_be_saved_goes_on_and_is_saved_later() -> None:
     store = FullDisk()

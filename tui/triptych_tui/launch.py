@@ -107,7 +107,9 @@ def open_session(
     content = _content(launch, path, before_writing)
     writable = content.writable and not settings.read_only
     past = content.past
-    session = Session(past.timeline, policy, content.kept if writable else None, is_saved=past.is_saved)
+    session = Session(
+        past.timeline, policy, content.kept if writable else None, is_saved=past.is_saved, forgotten=past.forgotten
+    )
     if past.remembered:
         from triptych.recovery import take_up  # nothing of a turn is needed for the first picture
 

@@ -336,6 +336,10 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
     "history.newest": N_("This is the newest step."),
     "history.no_compaction_before": N_("No layer changed anything before this."),
     "history.no_compaction_after": N_("No layer changed anything after this."),
+    "undo.forgotten": N_("What was before this was forgotten as you wished, so nothing can be undone here."),
+    "forget.done": N_("The list stays as it is; how it came about is forgotten for good."),
+    "forget.not_saved": N_("The list could not be saved, so nothing was forgotten; make room and try again."),
+    "forget.sure": N_("This forgets all originals and all undo for good; the list stays. Choose it again to do it."),
     "undo.nothing": N_("There is nothing to undo."),
     "redo.nothing": N_("There is nothing to redo."),
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triptych.entries import Entry
-from triptych.storage.atomic import make_private_folder, move_aside
+from triptych.storage.atomic import make_private_folder, move_aside, replace_file_with
 from triptych.storage.journal_records import (
     Record,
     RecordError,
@@ -54,6 +54,7 @@ class Journal:
         self._changes: list[Change] = list(written.changes) if written else []
         self._numbers: dict[Entry, int] = dict(written.numbers) if written else {}
         self._descriptor: int | None = None
+        self._forgotten = written is not None and written.forgotten
         self._begins = written is None
         self._pending: list[bytes] = []
         self._lock = threading.Lock()
@@ -81,6 +82,23 @@ class Journal:
             self._lists = {sha256: head}
             self._append([{"kind": "done", "sha256": sha256, "head": head}])
 
+    def forget(self, base: tuple[Entry, ...]) -> None:
+        """Begin anew with this list, which is on disk; whatever came before it is gone for good.
+
+        Raises SessionFileError, and then nothing is forgotten.
+        """
+        with self._lock:
+            before = self._base, self._changes, self._numbers, self._lists, self._forgotten
+            self._base, self._changes, self._numbers, self._forgotten = base, [], {}, True
+            self._lists = {list(self._lists)[-1]: None}
+            try:
+                replace_file_with(self.path, map(_line, self._beginning()))
+            except OSError as error:
+                self._base, self._changes, self._numbers, self._lists, self._forgotten = before
+                raise self._error(error) from error
+            self._close()
+            self._begins, self._pending = False, []
+
     def close(self) -> None:
         with self._lock:
             self._close()
@@ -96,9 +114,12 @@ class Journal:
             self._write(b"".join(self._pending))
         except OSError as error:
             self._close()
-            said = error.strerror or type(error).__name__
-            raise SessionFileError("journal.not_writable", path=str(self.path), error=said) from error
+            raise self._error(error) from error
         self._pending.clear()
+
+    def _error(self, error: OSError) -> SessionFileError:
+        said = error.strerror or type(error).__name__
+        return SessionFileError("journal.not_writable", path=str(self.path), error=said)
 
     def _open(self) -> None:
         make_private_folder(self.path.parent)
@@ -114,7 +135,7 @@ class Journal:
             self._pending.insert(0, b"\n")
 
     def _beginning(self) -> Iterator[Record]:
-        yield {"kind": "journal", "version": VERSION}
+        yield {"kind": "journal", "version": VERSION, "forgotten": self._forgotten}
         yield from self._new_entries(self._base)
         base = [self._numbers[entry] for entry in self._base]
         yield {"kind": "base", "entries": base, "sha256": next(iter(self._lists))}
@@ -171,6 +192,7 @@ class Written(NamedTuple):
         that was about to be put in place.
     draft: what had come of an answer that never became whole.
     passed_over: lines that are no records, or speak of what no line before them holds.
+    forgotten: it does not begin where the session began, since a user wanted what was before to be forgotten.
     """
 
     base: tuple[Entry, ...]
@@ -179,6 +201,7 @@ class Written(NamedTuple):
     lists: dict[str | None, int | None]
     draft: str
     passed_over: int
+    forgotten: bool
 
 
 def read_journal(path: Path) -> Written | None:
@@ -203,7 +226,8 @@ class _Reader:
 
     def read(self, data: bytes) -> Written | None:
         lines = data.split(b"\n")
-        if not _is_ours(lines[0]):
+        header = _header(lines[0])
+        if header is None:
             return None
         for line in lines[1:]:
             if line:
@@ -211,7 +235,15 @@ class _Reader:
         if self._base is None:
             return None
         numbers = {entry: number for number, entry in self._entries.items()}
-        return Written(self._base, tuple(self._changes), numbers, self._lists, "".join(self._draft), self._passed_over)
+        return Written(
+            self._base,
+            tuple(self._changes),
+            numbers,
+            self._lists,
+            "".join(self._draft),
+            self._passed_over,
+            header.get("forgotten") is True,
+        )
 
     def _take(self, line: bytes) -> None:
         try:
@@ -243,12 +275,14 @@ class _Reader:
                 raise RecordError
 
 
-def _is_ours(line: bytes) -> bool:
+def _header(line: bytes) -> Record | None:
+    """The first line of a journal that this version can read."""
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(header, dict) and header.get("kind") == "journal" and header.get("version") == VERSION
+        return None
+    is_ours = isinstance(header, dict) and header.get("kind") == "journal" and header.get("version") == VERSION
+    return header if is_ours else None
 
 
 def _line(record: Record) -> bytes:

@@ -32,6 +32,10 @@ class KeptSession:
         with suppress(SessionFileError):  # the list is in place, and the journal says that it was meant to be
             self._journal.done(saved.on_disk.sha256, head)
 
+    def forget(self, entries: tuple[Entry, ...]) -> None:
+        """Have the journal begin with this list, which the file holds. Raises SessionFileError, forgetting nothing."""
+        self._journal.forget(entries)
+
     def record(self, change: Change) -> None:
         """Append a change to the journal. Raises SessionFileError: it is written with the next one then."""
         self._journal.record(change)
@@ -42,7 +46,7 @@ class Past(NamedTuple):
 
     reading: what the file held, None where there is none, or none that can be read. is_saved: the file holds the list
     at the head. remembered: the journal told all this; without one, marks are guessed.
-    draft: what had come of an answer that never became whole.
+    draft: what had come of an answer that never became whole. forgotten: what was before the first step is not known.
     outside: the messages of a file that another program has changed since the journal last spoke of it.
     """
 
@@ -52,6 +56,7 @@ class Past(NamedTuple):
     is_saved: bool = True
     remembered: bool = False
     draft: str = ""
+    forgotten: bool = False
     outside: tuple[Message, ...] | None = None
 
 
@@ -93,14 +98,23 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
     on_disk = loaded.on_disk if loaded else None
     store = KeptSession(file, Journal(journal_path(file.path), written.base, None, written), on_disk)
     if loaded is None or on_disk is None:
-        return Past(timeline, store, is_saved=False, remembered=True, draft=written.draft)
+        return Past(timeline, store, is_saved=False, remembered=True, draft=written.draft, forgotten=written.forgotten)
     if on_disk.sha256 not in written.lists:
         outside = tuple(loaded.reading.messages)
         return Past(
-            timeline, store, loaded.reading, is_saved=False, remembered=True, draft=written.draft, outside=outside
+            timeline,
+            store,
+            loaded.reading,
+            is_saved=False,
+            remembered=True,
+            draft=written.draft,
+            forgotten=written.forgotten,
+            outside=outside,
         )
     is_saved = written.lists[on_disk.sha256] == timeline.head
-    return Past(timeline, store, loaded.reading, is_saved, remembered=True, draft=written.draft)
+    return Past(
+        timeline, store, loaded.reading, is_saved, remembered=True, draft=written.draft, forgotten=written.forgotten
+    )
 
 
 def _without_memory(file: SessionFile, loaded: Loaded) -> Past:

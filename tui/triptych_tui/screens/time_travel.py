@@ -36,7 +36,7 @@ class TimeTravel(ThreePanes):
         Binding(
             "f8,right_square_bracket,right_black_lenticular_bracket",
             "forward",
-            N_("step forward; in step mode go on"),
+            N_("step forward, or go on"),
             id="history.forward",
         ),
         Binding(
@@ -134,7 +134,8 @@ class TimeTravel(ThreePanes):
             self.app.push_screen(Palette(self, Branches))
 
     async def action_undo(self) -> None:
-        await self._travel(self._session.undo, Reason("undo.nothing"))
+        otherwise = Reason("undo.forgotten" if self._session.forgotten else "undo.nothing")
+        await self._travel(self._session.undo, otherwise)
 
     async def action_redo(self) -> None:
         await self._travel(self._session.redo, Reason("redo.nothing"))
