@@ -11,10 +11,11 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
+from textual.strip import Strip
 from textual.widgets import Button
 
 from triptych_tui.glyphs import ASCII
-from triptych_tui.themes import ThemedApp, tokens_of
+from triptych_tui.themes import ThemedApp, Tokens, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
 
 
@@ -120,6 +121,21 @@ async def test_a_hundred_thousand_blocks_draw_only_what_is_near() -> None:
         await keys(pilot, "pageup", "pageup", "home", "pagedown")
         assert view.cursor == 9
         assert len(view.drawn) < 400
+
+
+async def test_of_a_long_block_only_the_lines_that_are_seen_are_drawn() -> None:
+    class Counting(Held):
+        lines = 0
+
+        def _strip(self, line: Line, look: Look, tokens: Tokens) -> Strip:
+            self.lines += 1
+            return super()._strip(line, look, tokens)
+
+    view = Counting([400])
+    async with Lists(view).run_test(size=(40, 10)) as pilot:
+        await keys(pilot, "j", "j")
+        assert view.shown()[-1] == "▌0.11"
+        assert view.lines < 30
 
 
 async def test_keys_move_the_cursor() -> None:
