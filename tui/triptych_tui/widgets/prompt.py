@@ -30,7 +30,7 @@ class TextField(TextArea):
 
     def _recompute_cursor_offset(self) -> None:
         if self.cursor_location[0] < self.document.line_count:
-            super()._recompute_cursor_offset()
+            super()._recompute_cursor_offset()  # type: ignore[no-untyped-call]
 
 
 class PromptText(TextField):
@@ -103,6 +103,7 @@ class Prompt(Horizontal):
     }
     Prompt PromptText .text-area--placeholder { color: $faint; }
     Prompt PromptText .text-area--cursor-line { background: $raised; }
+    Prompt PromptText:focus .text-area--cursor { background: $raised; color: $accent; text-style: reverse; }
     """
 
     def __init__(self, counter: TokenCounter, *, id: str) -> None:
