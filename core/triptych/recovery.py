@@ -26,19 +26,22 @@ def take_up(session: Session, outside: Sequence[Message] | None = None, draft: s
     Calls that nobody answered, since the program was killed, get marked results.
     """
     if outside is not None:
-        _adopt(session, outside)
+        adopt(session, outside)
     _close_open_calls(session)
     if draft.strip() and (not session.entries or role_of(session.entries[-1].message) != "assistant"):
         message: Message = {"role": "assistant", "content": draft}
         session.append("answer", message, Reason("recovery.draft"), session.begin_action(), marks=(Interrupted(),))
 
 
-def _adopt(session: Session, messages: Sequence[Message]) -> None:
+def adopt(session: Session, messages: Sequence[Message]) -> None:
+    """Go on with what another program has put into the file, as a step where it says something else."""
     entries = session.entries
     edits = tuple(_differences(session, entries, messages))
-    values = {"removed": sum(len(edit.removed) for edit in edits), "added": sum(len(edit.inserted) for edit in edits)}
-    plan = make_plan("outside", entries, edits, Reason("outside.changed", values), session.counter)
-    session.perform(plan, session.begin_action())
+    if edits:
+        removed, added = (sum(map(len, parts)) for parts in ([e.removed for e in edits], [e.inserted for e in edits]))
+        reason = Reason("outside.changed", {"removed": removed, "added": added})
+        session.perform(make_plan("outside", entries, edits, reason, session.counter), session.begin_action())
+    session.take_as_saved(session.entries)
 
 
 def _differences(session: Session, entries: Sequence[Entry], messages: Sequence[Message]) -> Iterator[Edit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -86,6 +86,7 @@ class Session:
         self._next_action = max((step.action for step in self.timeline.steps()), default=0) + 1
         self._writing = asyncio.Lock()
         self._saved: tuple[Entry, ...] | None = self.entries if is_saved else None
+        self._unrecorded: list[Change] = []
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -101,6 +102,27 @@ class Session:
     def is_saved(self) -> bool:
         """Whether the store holds the list at the head."""
         return self._saved is self.entries
+
+    @property
+    def saved_entries(self) -> tuple[Entry, ...] | None:
+        """The list that the store holds; None where that is not known."""
+        return self._saved
+
+    @property
+    def unrecorded(self) -> Sequence[Change]:
+        """What happened while there was no store."""
+        return tuple(self._unrecorded)
+
+    def keep_in(self, store: Store, *, known: int = 0) -> None:
+        """Keep the session in a store from now on, which is told what happened without one after `known` changes."""
+        changes, self._unrecorded, self.store = self._unrecorded[known:], [], store
+        for change in changes:
+            self._record(change)
+
+    def take_as_saved(self, entries: tuple[Entry, ...] | None) -> None:
+        """The store holds this list, whoever wrote it there; None: it holds none any more."""
+        self._saved, self.save_problem = entries, None
+        self.emit(Saved())
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Hear of every change, in the order of events; call what is returned to hear no more."""
@@ -231,7 +253,7 @@ class Session:
         if self.store is not None:
             await asyncio.to_thread(self.store.forget, entries)
         self.timeline, self.forgotten = Timeline(entries), True
-        self._saved = entries
+        self._saved, self._unrecorded = entries, []
         self.emit(HeadMoved(None))
 
     def seek(self, step_id: int | None) -> None:
@@ -275,6 +297,8 @@ class Session:
     def _record(self, change: Change) -> None:
         """Have the store keep a change before anybody hears of it."""
         if self.store is None:
+            if not isinstance(change, Draft):
+                self._unrecorded.append(change)
             return
         try:
             self.store.record(change)

@@ -19,6 +19,7 @@ from triptych.session import Session
 from triptych.storage.journal import journal_path
 from triptych.storage.kept_session import Past, begun, opened
 from triptych.storage.session_file import SessionFileError
+from triptych.storage.session_lock import lock_path
 
 LESSON = preset("lesson")
 RECEIVED = Reason("turn.received")
@@ -35,6 +36,8 @@ async def class_held(path: Path) -> Desk:
 
 
 def again(path: Path) -> Session:
+    """The session as the next program finds it; the one before has ended, and its lock with it."""
+    lock_path(path).unlink(missing_ok=True)
     past = opened(path)
     session = Session(past.timeline, LESSON, past.store, is_saved=past.is_saved, forgotten=past.forgotten)
     if past.remembered:

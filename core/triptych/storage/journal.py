@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -42,13 +42,20 @@ class Journal:
     """Appends to the journal at `path`, which begins with the list `base`.
 
     written: changes that stand in it already, with the numbers of their entries. `list_sha256` is the hash of the list
-    on disk at the beginning, None where there was none. Its methods may be called from any thread.
+    on disk at the beginning, None where there was none. `before_writing` may raise SessionFileError: then nothing is
+    written. Its methods may be called from any thread.
     """
 
     def __init__(
-        self, path: Path, base: tuple[Entry, ...], list_sha256: str | None, written: Written | None = None
+        self,
+        path: Path,
+        base: tuple[Entry, ...],
+        list_sha256: str | None,
+        written: Written | None = None,
+        before_writing: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = path
+        self._before_writing = before_writing
         self._base = base
         self._lists: dict[str | None, int | None] = dict(written.lists) if written else {list_sha256: None}
         self._changes: list[Change] = list(written.changes) if written else []
@@ -88,6 +95,7 @@ class Journal:
         Raises SessionFileError, and then nothing is forgotten.
         """
         with self._lock:
+            self._before_writing()
             before = self._base, self._changes, self._numbers, self._lists, self._forgotten
             self._base, self._changes, self._numbers, self._forgotten = base, [], {}, True
             self._lists = {list(self._lists)[-1]: None}
@@ -99,6 +107,26 @@ class Journal:
             self._close()
             self._begins, self._pending = False, []
 
+    def tells(self, sha256: str, head: int | None) -> bool:
+        """Whether it says that this list, the one after step `head`, is on disk."""
+        with self._lock:
+            return sha256 in self._lists and self._lists[sha256] == head
+
+    def copied(self, path: Path, before_writing: Callable[[], None]) -> Journal:
+        """A journal of its own at `path` that will tell the same."""
+        with self._lock:
+            copy = Journal(path, self._base, None, before_writing=before_writing)
+            copy._changes, copy._forgotten = list(self._changes), self._forgotten
+            copy._begin_anew()
+            return copy
+
+    def rename(self, path: Path, before_writing: Callable[[], None]) -> None:
+        """Give it another name, where it exists. Raises OSError."""
+        with self._lock:
+            with suppress(FileNotFoundError):
+                self.path.rename(path)
+            self.path, self._before_writing = path, before_writing
+
     def close(self) -> None:
         with self._lock:
             self._close()
@@ -106,9 +134,10 @@ class Journal:
     def _append(self, records: Iterable[Record]) -> None:
         """Write what could not be written before, then these lines; all of it, or nothing."""
         self._pending += [_line(record) for record in records]
+        self._before_writing()
         try:
-            if self._descriptor is not None and os.fstat(self._descriptor).st_nlink == 0:
-                self._begin_anew()  # somebody removed it
+            if self._is_gone():
+                self._begin_anew()
             if self._descriptor is None:
                 self._open()
             self._write(b"".join(self._pending))
@@ -120,6 +149,12 @@ class Journal:
     def _error(self, error: OSError) -> SessionFileError:
         said = error.strerror or type(error).__name__
         return SessionFileError("journal.not_writable", path=str(self.path), error=said)
+
+    def _is_gone(self) -> bool:
+        """Whether somebody has removed it."""
+        if self._descriptor is not None:
+            return os.fstat(self._descriptor).st_nlink == 0
+        return not self._begins and not self.path.exists()
 
     def _open(self) -> None:
         make_private_folder(self.path.parent)

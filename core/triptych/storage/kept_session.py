@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from triptych.edits import EditConflict
 from triptych.entries import Entry
+from triptych.storage.atomic import sweep_leftovers
 from triptych.storage.journal import Journal, Written, journal_path, read_journal
 from triptych.storage.session_file import Loaded, OnDisk, SessionFile, SessionFileError
+from triptych.storage.session_lock import SessionLock
 from triptych.timeline import Change, Timeline
 
 if TYPE_CHECKING:
@@ -17,13 +19,87 @@ if TYPE_CHECKING:
     from triptych.messages import Message
 
 
-class KeptSession:
-    """The store of a session. `on_disk` is its file as it was last read or written here, None while there is none."""
+Outside = Literal["", "changed", "gone"]
+"""What other programs have done to a session file: nothing, another list, or it is not there any more."""
 
-    def __init__(self, file: SessionFile, journal: Journal, on_disk: OnDisk | None) -> None:
+
+class KeptSession:
+    """The store of a session. `on_disk` is its file as it was last read or written here, None while there is none.
+
+    It is written by one program at a time: whoever writes first holds it until `leave`.
+    """
+
+    def __init__(self, file: SessionFile, journal: Journal, lock: SessionLock, on_disk: OnDisk | None) -> None:
         self.on_disk = on_disk
         self._file = file
         self._journal = journal
+        self._lock = lock
+        self._opened = _signs(file.path)
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    def claim(self) -> None:
+        """Be the one who writes it. Raises SessionFileError while another program does."""
+        self._lock.take()
+        sweep_leftovers(self.path)
+
+    def leave(self) -> None:
+        """Let others write it."""
+        self._journal.close()
+        self._lock.release()
+
+    def is_as_opened(self) -> bool:
+        """Whether list and journal are on disk as they were when the session was opened."""
+        return _signs(self.path) == self._opened
+
+    def outside(self) -> Outside:
+        """What other programs have done to the file since it was read or written here."""
+        if self._file.is_gone():
+            return "gone"
+        with suppress(SessionFileError):  # what cannot be read now is told when it is to be written
+            return "changed" if self._file.changed_outside() else ""
+        return ""
+
+    def theirs(self) -> Reading:
+        """What another program has put there; from now on it may be replaced.
+
+        Raises SessionFileError, and FormatError when there are no messages in it.
+        """
+        loaded = self._file.load()
+        self.on_disk = loaded.on_disk
+        return loaded.reading
+
+    def settle(self, head: int | None) -> None:
+        """The file holds the list after step `head`, though it was not written here. Raises SessionFileError."""
+        if self.on_disk is not None and not self._journal.tells(self.on_disk.sha256, head):
+            self._journal.done(self.on_disk.sha256, head)
+
+    def copied(self, path: Path) -> KeptSession:
+        """A store of its own at `path` that has the same past; nothing is written yet. It is claimed.
+
+        Raises SessionFileError when something is there, or another program writes it.
+        """
+        lock = _claimed(path)
+        return KeptSession(SessionFile(path), self._journal.copied(journal_path(path), lock.take), lock, None)
+
+    def rename(self, path: Path) -> None:
+        """Give list and journal another name. Raises SessionFileError when that fails; all is as it was then."""
+        lock, before = _claimed(path), self.path
+        try:
+            self._file.rename(path)
+            try:
+                self._journal.rename(journal_path(path), lock.take)
+            except OSError:
+                self._file.rename(before)
+                raise
+        except OSError as error:
+            lock.release()
+            said = error.strerror or type(error).__name__
+            raise SessionFileError("file.not_writable", path=str(path), error=said) from error
+        self._lock.release()
+        self._lock, self.on_disk = lock, self.on_disk and self.on_disk._replace(path=path)
 
     def save(self, entries: tuple[Entry, ...], head: int | None) -> None:
         """Write the list after step `head`. Raises SessionFileError, and then all is as it was."""
@@ -62,7 +138,7 @@ class Past(NamedTuple):
 
 def begun(path: Path, entries: tuple[Entry, ...]) -> Past:
     """A session that begins with this list and has no file yet."""
-    return Past(Timeline(entries), KeptSession(SessionFile(path), _new_journal(path, entries, None), None))
+    return Past(Timeline(entries), _kept(SessionFile(path), entries, None))
 
 
 def opened(path: Path) -> Past:
@@ -96,7 +172,7 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
     except EditConflict:
         return None
     on_disk = loaded.on_disk if loaded else None
-    store = KeptSession(file, Journal(journal_path(file.path), written.base, None, written), on_disk)
+    store = _kept(file, written.base, on_disk, written)
     if loaded is None or on_disk is None:
         return Past(timeline, store, is_saved=False, remembered=True, draft=written.draft, forgotten=written.forgotten)
     if on_disk.sha256 not in written.lists:
@@ -121,9 +197,34 @@ def _without_memory(file: SessionFile, loaded: Loaded) -> Past:
     from triptych.formats.notices import guess_marks  # readers are loaded where there is a file to read
 
     entries = guess_marks(loaded.reading.messages)
-    store = KeptSession(file, _new_journal(file.path, entries, loaded.on_disk.sha256), loaded.on_disk)
-    return Past(Timeline(entries), store, loaded.reading)
+    return Past(Timeline(entries), _kept(file, entries, loaded.on_disk), loaded.reading)
 
 
-def _new_journal(path: Path, entries: tuple[Entry, ...], sha256: str | None) -> Journal:
-    return Journal(journal_path(path), entries, sha256)
+def _kept(
+    file: SessionFile, base: tuple[Entry, ...], on_disk: OnDisk | None, written: Written | None = None
+) -> KeptSession:
+    lock, sha256 = SessionLock(file.path), on_disk.sha256 if on_disk is not None else None
+    return KeptSession(file, Journal(journal_path(file.path), base, sha256, written, lock.take), lock, on_disk)
+
+
+def _claimed(path: Path) -> SessionLock:
+    """The lock of a session that is about to be where nothing is yet."""
+    lock = SessionLock(path)
+    lock.take()
+    if path.exists() or journal_path(path).exists():
+        lock.release()
+        raise SessionFileError("file.exists", path=str(path))
+    return lock
+
+
+def _signs(path: Path) -> list[tuple[int, int, int] | None]:
+    """Cheap signs of what stands in list and journal."""
+    signs: list[tuple[int, int, int] | None] = []
+    for each in (path, journal_path(path)):
+        try:
+            status = each.stat()
+        except OSError:
+            signs.append(None)
+        else:
+            signs.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return signs

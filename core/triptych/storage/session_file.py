@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -161,6 +162,18 @@ class SessionFile:
         with self._lock:
             return self._is_changed("file.unreadable")
 
+    def is_gone(self) -> bool:
+        """Whether the file that was read or written here is not there any more."""
+        with self._lock:
+            return self._known is not None and not self.path.exists()
+
+    def rename(self, path: Path) -> None:
+        """Give it another name, where it exists. Raises OSError."""
+        with self._lock:
+            with suppress(FileNotFoundError):
+                self.path.rename(path)
+            self.path = path
+
     def _read(self) -> tuple[bytes, os.stat_result]:
         self._refuse_unusual("file.unreadable")
         try:
@@ -201,11 +214,15 @@ class SessionFile:
             from hashlib import file_digest
 
             with self.path.open("rb") as file:
-                return file_digest(file, "sha256").hexdigest() != known.sha256
+                status, sha256 = os.fstat(file.fileno()), file_digest(file, "sha256").hexdigest()
         except FileNotFoundError:
             return False
         except OSError as error:
             raise self._error(reason_id, error) from error
+        if sha256 != known.sha256:
+            return True
+        self._known = _Known.of(status, sha256)  # touched only: it need not be read again
+        return False
 
     def _chunks_of(self, entries: Sequence[Entry]) -> tuple[dict[Entry, str], int]:
         """The text of every entry, and how many characters were replaced in those that were not saved before."""
