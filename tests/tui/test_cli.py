@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.support_command_line import MESSAGES, CommandLine, answer_of, fault_of, saved, turn
+from tests.support_desk import Desk, read
 from tests.support_openai_server import OpenAIServer, answer, stalled
+from tests.support_scripted_model import asks_for, says
 from triptych.lesson_api import rebuild
+from triptych.policy import preset
+from triptych.storage.journal import journal_path
 
 
 @pytest.fixture
@@ -279,3 +283,17 @@ class TestLists:
 
     def test_an_unknown_policy_names_the_known_ones(self, cli: CommandLine) -> None:
         assert "meowgent" in fault_of(cli.run("policies", "show", "none"), 2)
+
+
+async def test_context_tells_marks_as_the_journal_remembers_them(cli: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    desk = Desk([{"role": "system", "content": "s"}], preset("lesson"), outputs=["x" * 500], file=path)
+    await desk.ask("go", asks_for(read("a")), says("done"))
+
+    def marks() -> list[tuple[str, bool]]:
+        told = answer_of(cli.run("context", path, "--json"))["entries"]
+        return [(each["mark"], each["guessed"]) for each in told if each["mark"]]
+
+    assert marks() == [("truncated", False)]
+    journal_path(path).unlink()
+    assert marks() == [("truncated", True)]

@@ -16,7 +16,6 @@ from triptych.edits import Edit
 from triptych.edits import apply as applied_to
 from triptych.entries import Entry, messages_of
 from triptych.formats import Reading
-from triptych.formats.notices import guess_marks
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.plan import Plan, kept_prefix
 from triptych.layers.summarize import SummaryPlan
@@ -33,6 +32,7 @@ from triptych_tui.cli_support import (
     Command,
     Fault,
     as_json,
+    entries_in,
     naming,
     option,
     plain,
@@ -205,7 +205,7 @@ def _with(parameters: Parameters, **changes: Any) -> Parameters:
 def _run(job: Job, planned: Callable[[Session], Outcome]) -> None:
     """Plan the layer on the file's list, write what comes of it where that is asked for, and tell."""
     reading, file = _read(job)
-    session = Session(guess_marks(reading.messages), preset("lesson"))
+    session = Session(entries_in(job.file, reading), preset("lesson"))
     before = session.entries
     outcome = planned(session)
     edits = outcome.plan.edits

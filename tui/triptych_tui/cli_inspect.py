@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triptych.entries import Entry, Summary
-from triptych.formats.notices import guess_marks
 from triptych.messages import Message, is_result, pictures_in, role_of, text_of, tool_calls, turn_starts
 from triptych_tui.cli_support import (
     as_json,
+    entries_in,
     print_json,
     print_lines,
     read_session,
@@ -43,7 +43,7 @@ def context(file: str, policy: str | None, window: int | None, json_wanted: bool
 
     settings = settings_for(policy=policy, window=window)
     counter = TokenCounter(ESTIMATORS[preset(settings.policy).estimator])
-    entries = guess_marks(read_session(file).messages)
+    entries = entries_in(file, read_session(file))
     tokens = counter.entry_tokens(entries)
     marked = [(mark.name, tokens[index]) for index, entry in enumerate(entries) if (mark := entry.newest_mark)]
     answer = {
@@ -69,7 +69,7 @@ def check(ctx: click.Context, file: str, json_wanted: bool) -> None:
 
     reading = read_session(file)
     found = problems(reading.messages, reading.replaced_characters)
-    facts = _facts(reading)
+    facts = _facts(reading, entries_in(file, reading))
     if json_wanted:
         print_json(
             {
@@ -145,7 +145,7 @@ def _marked(entry: Mapping[str, Any]) -> str:
     return f"{entry['mark'] or ''}{'?' if entry['guessed'] else ''}"
 
 
-def _facts(reading: Reading) -> dict[str, Any]:
+def _facts(reading: Reading, entries: Sequence[Entry]) -> dict[str, Any]:
     messages = reading.messages
     return {
         "format": reading.format,
@@ -154,7 +154,7 @@ def _facts(reading: Reading) -> dict[str, Any]:
         "tool_calls": sum(len(tool_calls(message)) for message in messages),
         "tool_results": sum(map(is_result, messages)),
         "pictures": sum(map(pictures_in, messages)),
-        "compactions": sum(entry.has_mark(Summary) for entry in guess_marks(reading.messages)),
+        "compactions": sum(entry.has_mark(Summary) for entry in entries),
         "by_role": dict(Counter(map(role_of, messages))),
     }
 

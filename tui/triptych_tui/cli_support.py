@@ -20,6 +20,7 @@ from triptych.storage.session_file import SessionFile
 from triptych_tui.i18n import N_, _
 
 if TYPE_CHECKING:
+    from triptych.entries import Entry
     from triptych.formats import Reading
     from triptych.settings import Settings
 
@@ -80,6 +81,15 @@ def read_session(file: str) -> Reading:
 
     with naming(file):
         return read(standard_input()) if file == STANDARD_INPUT else SessionFile(Path(file)).load().reading
+
+
+def entries_in(file: str, reading: Reading) -> tuple[Entry, ...]:
+    """The entries of what was read from a file, with the marks that its journal remembers, or else guessed ones."""
+    from triptych.formats.notices import guess_marks
+    from triptych.storage.kept_session import entries_on_disk
+
+    known = entries_on_disk(Path(file)) if file != STANDARD_INPUT and reading.ours else None
+    return known if known is not None else guess_marks(reading.messages)
 
 
 @contextmanager

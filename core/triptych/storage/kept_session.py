@@ -165,6 +165,20 @@ def remembered(path: Path) -> Past | None:
     return _taken_up(SessionFile(path), written, None) if written is not None else None
 
 
+def entries_on_disk(path: Path) -> tuple[Entry, ...] | None:
+    """The list in the file as its journal knows it, with exact marks; None where no journal tells of that list."""
+    from hashlib import file_digest
+
+    written = read_journal(journal_path(path))
+    if written is None:
+        return None
+    with suppress(OSError, EditConflict, KeyError):
+        with path.open("rb") as file:
+            sha256 = file_digest(file, "sha256").hexdigest()
+        return Timeline.restored(written.base, written.changes).entries(written.lists[sha256])
+    return None
+
+
 def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Past | None:
     """What the journal leads to; None where its steps do not fit together."""
     try:
