@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support_desk import Desk, read
+from tests.support_desk import Desk, read, tool_turn
 from tests.support_scripted_model import asks_for, says
 from tests.support_session_files import SYSTEM
 from triptych.entries import Interrupted, Truncated, messages_of
 from triptych.formats import FormatError
+from triptych.layers import clear
+from triptych.layers.clear import ClearParameters
 from triptych.policy import preset
 from triptych.reasons import Reason
 from triptych.recovery import take_up
@@ -285,3 +287,14 @@ async def test_forgotten_originals_are_nowhere_any_more_and_the_list_stays(tmp_p
     assert not reopened.undo()
     reopened.append("receive", {"role": "user", "content": "on"}, RECEIVED, 1)
     assert all_states(again(path)) == all_states(reopened)
+
+
+async def test_a_first_change_that_replaces_what_was_there_is_remembered(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps([SYSTEM, *tool_turn(1), *tool_turn(2)]), "utf-8")
+    session = again(path)
+    plan = clear.plan(session.entries, ClearParameters(keep=0), session.counter)
+    session.perform(plan, session.begin_action())
+    reopened = again(path)
+    assert all_states(reopened) == all_states(session), "a mark's 0 is not nothing either"
+    assert reopened.undo()

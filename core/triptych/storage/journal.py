@@ -60,6 +60,7 @@ class Journal:
         self._lists: dict[str | None, int | None] = dict(written.lists) if written else {list_sha256: None}
         self._changes: list[Change] = list(written.changes) if written else []
         self._numbers: dict[Entry, int] = dict(written.numbers) if written else {}
+        self._next_number = max(self._numbers.values(), default=-1) + 1
         self._descriptor: int | None = None
         self._forgotten = written is not None and written.forgotten
         self._begins = written is None
@@ -133,7 +134,9 @@ class Journal:
 
     def _append(self, records: Iterable[Record]) -> None:
         """Write what could not be written before, then these lines; all of it, or nothing."""
-        self._pending += [_line(record) for record in records]
+        if self._begins and not self._pending:
+            self._pending += map(_line, self._beginning())  # first, since it gives the base's entries their numbers
+        self._pending += map(_line, records)
         self._before_writing()
         try:
             if self._is_gone():
@@ -162,9 +165,7 @@ class Journal:
             move_aside(self.path)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._descriptor = os.open(self.path, flags, 0o600)
-        if self._begins:
-            self._pending[:0] = map(_line, self._beginning())
-            self._begins = False
+        self._begins = False
         size = os.fstat(self._descriptor).st_size
         if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
             self._pending.insert(0, b"\n")
@@ -179,10 +180,8 @@ class Journal:
         """Write everything once more, into a new file."""
         self._close()
         self._numbers.clear()
-        self._begins = True
         beginning = [_line(record) for record in self._beginning()]
         lines = [_line(record) for change in self._changes for record in self._records_of(change)]
-        self._begins = False
         lists = [_line({"kind": "intent", "sha256": sha256, "head": head}) for sha256, head in self._lists.items()]
         self._pending = [*beginning, *lines, *lists]
 
@@ -203,19 +202,21 @@ class Journal:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def _records_of(self, change: Change) -> list[Record]:
+    def _records_of(self, change: Change) -> Iterator[Record]:
         if isinstance(change, Draft):
-            return [{"kind": "draft", "text": change.text}]
-        if isinstance(change, Move):
-            return [move_record(change)]
-        new = [entry for edit in change.edits for entry in (*edit.removed, *edit.inserted)]
-        return [*self._new_entries(new), step_record(change, self._numbers.__getitem__)]
+            yield {"kind": "draft", "text": change.text}
+        elif isinstance(change, Move):
+            yield move_record(change)
+        else:
+            yield from self._new_entries(entry for edit in change.edits for entry in (*edit.removed, *edit.inserted))
+            yield step_record(change, self._numbers.__getitem__)
 
     def _new_entries(self, entries: Iterable[Entry]) -> Iterator[Record]:
         """The entries that are not written yet, each given its number."""
         for entry in entries:
             if entry not in self._numbers:
-                number = self._numbers[entry] = len(self._numbers)
+                number = self._numbers[entry] = self._next_number
+                self._next_number += 1
                 yield entry_record(number, entry)
 
 

@@ -107,8 +107,8 @@ def _edit_of(record: Record, entries: Mapping[int, Entry]) -> Edit:
 
 
 def _mark_record(mark: Mark) -> Record:
-    values = {each.name: getattr(mark, each.name) for each in fields(mark)}
-    return {"mark": mark.name, **{name: value for name, value in values.items() if value not in (None, False, ())}}
+    values = {each.name: getattr(mark, each.name) for each in fields(mark) if getattr(mark, each.name) != each.default}
+    return {"mark": mark.name, **values}
 
 
 def _mark_of(record: object) -> Mark:
