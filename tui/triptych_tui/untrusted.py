@@ -190,26 +190,29 @@ def _broken(word: str, width: int) -> list[str]:
     """`word`, wider than `width`, as rows."""
     rows: list[str] = []
     graphemes = list(_graphemes(word))
-    while graphemes:
-        taken = fitting = _count_fitting(graphemes, width)
-        while 0 < taken < len(graphemes) and (graphemes[taken][0] in _CLOSERS or graphemes[taken - 1][0] in _OPENERS):
-            taken -= 1
-        taken = taken or fitting or 1
-        rows.append("".join(grapheme for grapheme, _ in graphemes[:taken]))
-        graphemes = graphemes[taken:]
+    start = 0
+    while start < len(graphemes):
+        end = fitting = _end_of_fitting(graphemes, width, start)
+        while start < end < len(graphemes) and (graphemes[end][0] in _CLOSERS or graphemes[end - 1][0] in _OPENERS):
+            end -= 1
+        if end == start:
+            end = max(fitting, start + 1)
+        rows.append("".join(grapheme for grapheme, _ in graphemes[start:end]))
+        start = end
     return rows
 
 
 def _head(graphemes: list[tuple[str, int]], width: int) -> str:
-    return "".join(grapheme for grapheme, _ in graphemes[: _count_fitting(graphemes, width)])
+    return "".join(grapheme for grapheme, _ in graphemes[: _end_of_fitting(graphemes, width)])
 
 
-def _count_fitting(graphemes: list[tuple[str, int]], width: int) -> int:
+def _end_of_fitting(graphemes: list[tuple[str, int]], width: int, start: int = 0) -> int:
+    """The index behind the last grapheme that fits, counted from `start`."""
     used = 0
-    for count, (_, cells) in enumerate(graphemes):
-        used += cells
+    for index in range(start, len(graphemes)):
+        used += graphemes[index][1]
         if used > width:
-            return count
+            return index
     return len(graphemes)
 
 
