@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rich.cells import cell_len
+
 from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
 from triptych.messages import Message, is_result, text_of, thought_and_said, tool_calls
 from triptych_tui.glyphs import Glyphs
@@ -14,7 +16,7 @@ from triptych_tui.messages_rows import call_values, entry_mark, gutter, one_line
 from triptych_tui.picture_words import behind_labels, picture_labels
 from triptych_tui.plain import plain
 from triptych_tui.sheet import Sheet, role_letter
-from triptych_tui.spans import Row, Span, cut_spans, spread
+from triptych_tui.spans import Row, Span, cut_spans, spread, width_of
 from triptych_tui.untrusted import clean, wrap
 
 INDENT = 7
@@ -176,7 +178,7 @@ class ChatLines:
         now = f"~{sheet.tokens_of(index):,}"
         sizes = f"~{sheet.session.counter.count(before).tokens:,} {self._glyphs.call} {now}" if before else now
         left = [*self._head(index), Span(title + " ", "l3", "b")]
-        rule = max(width - sum(len(s.text) for s in left) - len(sizes) - 2, 0)
+        rule = max(width - width_of(left) - cell_len(sizes) - 2, 0)
         left.append(Span(self._glyphs.rule * rule, "l3"))
         lines = [Row(spread(left, [Span(sizes, "l3")], width))]
         body = text_of(entry.message).split("\n", 1)[-1]

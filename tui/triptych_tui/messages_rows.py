@@ -15,7 +15,7 @@ from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import ToolCall, is_result, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
-from triptych_tui.i18n import _
+from triptych_tui.i18n import ngettext
 from triptych_tui.outline import Place
 from triptych_tui.picture_words import picture_labels
 from triptych_tui.plain import plain
@@ -82,8 +82,12 @@ def gutter(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
 
 def tools_row(sheet: Sheet, tools: int, width: int) -> Row:
     """The request's tool schemas: sent along, but no message, and not in the total."""
-    names = _("tools  {count} schemas, sent with every request").format(count=tools)
-    return Row(with_right([Span(" " * 8), Span(names, "faint")], sheet.schemas_tokens, [], width, "faint"))
+    words = ngettext(
+        "tools  {count} schema, sent with every request", "tools  {count} schemas, sent with every request", tools
+    )
+    return Row(
+        with_right([Span(" " * 8), Span(words.format(count=tools), "faint")], sheet.schemas_tokens, [], width, "faint")
+    )
 
 
 def message_row(

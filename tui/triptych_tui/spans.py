@@ -75,12 +75,12 @@ def wrap_spans(spans: Sequence[Span], width: int) -> list[list[Span]]:
     place = 0
     for line in wrap(text, width):
         place = text.index(line, place)  # only blanks are left out between two lines
-        lines.append(_slice(spans, place, place + len(line)))
+        lines.append(slice_spans(spans, place, place + len(line)))
         place += len(line)
     return lines
 
 
-def _slice(spans: Iterable[Span], start: int, stop: int) -> list[Span]:
+def slice_spans(spans: Iterable[Span], start: int, stop: int) -> list[Span]:
     """The spans of these characters."""
     kept: list[Span] = []
     for span in spans:

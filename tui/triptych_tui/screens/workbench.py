@@ -83,7 +83,7 @@ class Workbench(TimeTravel):
         Binding("f4,number_sign", "layer('summarize')", N_("summarize"), id="layer.summarize"),
         Binding("escape", "leave", N_("cancel"), id="leave"),
         Binding("r", "retry", N_("ask again what failed"), id="retry"),
-        Binding("r", "revert", N_("take back this one compaction"), id="history.revert"),
+        Binding("r", "revert", N_("take back this compaction"), id="history.revert"),
         Binding("s", "step_mode", N_("step mode"), id="step_mode"),
         Binding("m", "connect", N_("connect to a model"), id="model"),
         Binding("0", "use_offline", N_("offline model"), id="offline"),

@@ -83,11 +83,11 @@ class FailureRow(Notice):
         if self._retry is not None:
             words = _("retry {attempt}/{of} in {seconds} s")
             words = words.format(attempt=self._retry.attempt, of=self._retry.of, seconds=self._left)
-            return [Span(words + "   ", "strong", "b"), *self._offered(RowKey("Esc", N_("stop waiting")))]
-        return [span for key in (*self._keys, RowKey("Esc", N_("dismiss"))) for span in self._offered(key)]
+            return [Span(words, "strong", "b"), *self._offered(RowKey("Esc", N_("stop waiting")))]
+        return [span for key in (*self._keys, RowKey("Esc", N_("dismiss"))) for span in self._offered(key)][1:]
 
     def _offered(self, key: RowKey) -> list[Span]:
-        spans = [Span(renamed_keys_of(self).get(key.key, key.key), "strong", "b")]
+        spans = [Span("   "), Span(renamed_keys_of(self).get(key.key, key.key), "strong", "b")]
         if key.layer:
             spans.append(Span(f" {key.layer}", key.layer.lower(), "b"))
-        return [*spans, Span(f" {_(key.does)}   ", "muted")]
+        return [*spans, Span(f" {_(key.does)}", "muted")]

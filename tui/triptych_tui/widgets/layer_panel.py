@@ -49,11 +49,13 @@ class LayerPanel(LineView):
         self._rows: list[Row] = []
 
     def show_run(self, run: HandRun | None, preview: Preview | None = None) -> None:
-        """Show this layer; the scroll position stays while the same layer goes on."""
-        is_new = run is None or self._run is None or run.layer != self._run.layer
+        """Show this layer; the scroll position stays while the same layer goes on and nothing is said at its top."""
+        before = self._run
+        is_new = run is None or before is None or run.layer != before.layer
+        is_told = run is not None and (run.problem is not None or run.writing)
         self._run, self._preview = run, preview
         self._write()
-        if is_new:
+        if is_new or is_told:
             self.scroll_home(animate=False)
 
     def show_progress(self, run: HandRun) -> None:

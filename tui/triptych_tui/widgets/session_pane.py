@@ -19,8 +19,9 @@ class SessionPane(LineView):
 
     exact_heights = True
 
-    def __init__(self, *, id: str) -> None:
+    def __init__(self, *, is_kept: bool, id: str) -> None:
         super().__init__(id=id)
+        self._is_kept = is_kept
         self._disk: OnDisk | None = None
         self._chunks: Sequence[str] = ()
         self._by_message = False
@@ -80,7 +81,11 @@ class SessionPane(LineView):
             yield "]", True
 
     def render_empty(self, width: int) -> Sequence[Line]:
-        lines = wrap(_("No file yet: it is written when the first turn is over."), max(width - 8, 2))
+        kept, lost = (
+            _("No file yet: it is written when the first turn is over."),
+            _("No file: this session is not saved."),
+        )
+        lines = wrap(kept if self._is_kept else lost, max(width - 8, 2))
         rows = [Row(), *(Row([Span(" " * 7), Span(line, "muted")]) for line in lines)]
         return [line_of(row, tokens_of(self)) for row in rows]
 

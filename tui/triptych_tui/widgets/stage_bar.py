@@ -18,7 +18,7 @@ from triptych_tui.themes import glyphs_of, tokens_of
 class StageBar(Widget):
     """The stages of a turn with the present one lit: two rows, or one.
 
-    Stepping through a turn, the one row has more under it, so that the reason is read whole.
+    Stepping through a turn or its history, the one row has more under it, so that the reason is read whole.
     """
 
     def __init__(self, moment: Moment, *, id: str) -> None:
@@ -37,6 +37,7 @@ class StageBar(Widget):
     def overlay(self, moment: Moment | None, off: Collection[Stage]) -> None:
         """Show this instead until it is taken away again (None); `off` are the layers that are switched off."""
         self._overlaid, self._off = moment, off
+        self.set_class(moment is not None and moment.whole, "-whole")
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -34,6 +34,7 @@ class SummaryText(TextField):
     }
     SummaryText:focus { border: none; border-left: outer $accent; }
     SummaryText .text-area--cursor-line { background: $raised; }
+    SummaryText:focus .text-area--cursor { background: $raised; color: $accent; text-style: reverse; }
     """
 
     def __init__(self, accept: Callable[[], None]) -> None:
