@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +55,7 @@ class AnswerBuilder:
         call = self._identified.get((delta.index, delta.id)) if delta.id else newest
         if call is None and newest is not None and not newest.id:
             call = newest
-        if call is None:
+        if call is None or (not delta.id and delta.name and _is_other(call, delta)):
             call = _Call()
             self._calls.append((delta.index, call))
         if delta.id:
@@ -98,6 +99,16 @@ class AnswerBuilder:
                 "type": "function",
                 "function": {"name": _encodable(call.name), "arguments": _encodable("".join(call.arguments))},
             }
+
+
+def _is_other(call: _Call, piece: ToolCallDelta) -> bool:
+    """Whether a piece with a name and no id begins another call: some servers send each whole, all at one index."""
+    if not piece.arguments.startswith("{") or not (call.arguments and call.arguments[-1].endswith("}")):
+        return False
+    try:
+        return isinstance(json.loads("".join(call.arguments)), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _encodable(text: str) -> str:

@@ -78,11 +78,12 @@ class OpenAIModel:
         from openai import APIError
 
         failure = ModelError("model.cut_off", may_pass=True, host=self.host)
-        finished = False
+        begun = finished = False
         async with await asyncio.to_thread(self._connect) as client:
             chunks = await self._open(client, request)
             try:
                 async for chunk in chunks:
+                    begun = True
                     for delta in _deltas(chunk):
                         finished = finished or isinstance(delta, Finish)
                         yield delta
@@ -90,6 +91,9 @@ class OpenAIModel:
                 failure = self._stream_failure(error)
             except (ValueError, RecursionError):
                 failure = ModelError("model.bad_stream", host=self.host)
+            else:
+                if not begun and not _is_stream(chunks):  # a web page, or a server that does not stream
+                    failure = ModelError("model.bad_stream", host=self.host)
             finally:
                 await chunks.close()
         if not finished:  # an answer that is complete stays so, however its connection ends
@@ -172,6 +176,10 @@ class OpenAIModel:
         return stream_failure(
             error.body, model=self.name, host=self.host, secret=self._api_key, key_source=self._key_source
         )
+
+
+def _is_stream(chunks: AsyncStream[ChatCompletionChunk]) -> bool:
+    return str(chunks.response.headers.get("content-type", "")).startswith("text/event-stream")
 
 
 def _import_library() -> None:
