@@ -41,6 +41,7 @@ DRAFT_SECONDS = 0.25
 INTERRUPTED_RESULT = "[interrupted: the turn ended before this tool answered]"
 
 _MODEL_STAGES: frozenset[Stage] = frozenset({"request", "answer", "summarize"})
+_CUT_SHORT = ("length", "content_filter")
 
 
 async def open_gate(stage: Stage, plan: Plan | SummaryPlan | None, reason: Reason) -> None:
@@ -67,14 +68,16 @@ async def run_turn(
     try:
         outcome, reason = await turn.run(text, pictures)
     except asyncio.CancelledError:
-        turn.close_open_calls()
-        session.emit(TurnEnded("cancelled", Reason("turn.cancelled")))
+        cancelled = Reason("turn.cancelled")
+        turn.close_open_calls(cancelled)
+        session.emit(TurnEnded("cancelled", cancelled))
         await session.save()
         raise
     except Exception as error:
-        turn.give_up()
         broken = Reason("turn.broken", {"error": type(error).__name__})
-        session.emit(TurnEnded("failed", error.reason if isinstance(error, TriptychError) else broken))
+        reason = error.reason if isinstance(error, TriptychError) else broken
+        turn.give_up(reason)
+        session.emit(TurnEnded("failed", reason))
         await session.save()
         raise
     session.emit(TurnEnded(outcome, reason))
@@ -82,11 +85,15 @@ async def run_turn(
 
 
 class WrittenSummary(NamedTuple):
-    """A summary as the model wrote it, the plan that puts it in place, and what its request cost, if that is known."""
+    """A summary as the model wrote it, the plan that puts it in place, and what its request cost, if that is known.
+
+    flaw: what went wrong while it was written, None where nothing did.
+    """
 
     text: str
     plan: Plan
     usage: Usage | None
+    flaw: Reason | None
 
 
 async def write_summary(
@@ -101,7 +108,18 @@ async def write_summary(
         await _stream(session, model, Request(plan.request), builder, wait, summary=True)
     finally:
         session.emit(StreamEnded())
-    return WrittenSummary(builder.text, plan.with_summary(builder.text), builder.usage)
+    flaw = _flaw_of(builder)
+    return WrittenSummary(builder.text, plan.with_summary(builder.text, flaw), builder.usage, flaw)
+
+
+def _flaw_of(summary: AnswerBuilder) -> Reason | None:
+    """Why an answer is no whole summary."""
+    calls = tool_calls(summary.message())
+    if calls and not summary.text.strip():
+        return Reason("summary.called_tool", {"tool": calls[0].name})
+    if summary.finish in _CUT_SHORT:
+        return Reason("summary.cut_off" if summary.finish == "length" else "summary.filtered")
+    return None
 
 
 async def _stream(
@@ -151,7 +169,9 @@ class _Turn:
         outcome: Outcome = "too_many_rounds"
         reason: Reason | None = Reason("turn.too_many_rounds", {"rounds": self._session.policy.max_tool_rounds})
         for _ in range(self._session.policy.max_tool_rounds):
-            answer = await self._request()
+            answer = await self._answer()
+            if answer.finish in _CUT_SHORT:  # calls that were cut off in the middle are not run, nor those before them
+                self.close_open_calls(Reason("turn.cut_off" if answer.finish == "length" else "turn.filtered"))
             if not self._open_calls:
                 outcome, reason = _outcome_of(answer)
                 break
@@ -159,19 +179,19 @@ class _Turn:
         await self._run_layers(after)
         return outcome, reason
 
-    def give_up(self) -> None:
+    def give_up(self, reason: Reason) -> None:
         """After a failure: take the turn back if nothing of it was answered, else close what is open."""
         if self._answered:
-            self.close_open_calls()
+            self.close_open_calls(reason)
         else:
             self._session.take_back(self._action)
             self._session.spare_summary = self._summary or self._session.spare_summary
 
-    def close_open_calls(self) -> None:
+    def close_open_calls(self, reason: Reason) -> None:
         """Answer the calls that got no result, so that the list stays one an API accepts."""
         while self._open_calls:
             message = interrupted_result(self._open_calls.pop(0))
-            self._session.append("append", message, Reason("turn.cancelled"), self._action, marks=(Interrupted(),))
+            self._session.append("append", message, reason, self._action, marks=(Interrupted(),))
 
     # Stages
 
@@ -239,7 +259,7 @@ class _Turn:
         await self._enter("summarize", plan.reason, plan, actor="program")
         if plan.edits:
             session.perform(plan, self._action, seconds=seconds, usage=written.usage)
-            self._summary = SpareSummary(messages_of(first.old), written.text)
+            self._summary = SpareSummary(messages_of(first.old), written.text, written.flaw)
 
     def _spare_summary(self, first: SummaryPlan) -> WrittenSummary | None:
         """The summary of a turn that was taken back, if it stands for the very messages that are old now.
@@ -249,7 +269,30 @@ class _Turn:
         spare, self._session.spare_summary = self._session.spare_summary, None
         if spare is None or spare.old != messages_of(first.old):
             return None
-        return WrittenSummary(spare.text, first.with_summary(spare.text), None)
+        return WrittenSummary(spare.text, first.with_summary(spare.text, spare.flaw), None, spare.flaw)
+
+    async def _answer(self) -> AnswerBuilder:
+        """One request. Once a turn, a list that is too long for the model is summarized, and it is asked again."""
+        try:
+            return await self._request()
+        except ModelError as error:
+            if error.reason.id != "model.context_length" or not self._can_summarize():
+                raise
+            too_long = error
+        self._summary_due = True
+        await self._enter("decide", Reason("decide.too_long"))
+        await self._summarize()
+        if self._summary is None:
+            raise too_long
+        return await self._request()
+
+    def _can_summarize(self) -> bool:
+        """Whether layer 3 runs in turns, has not run in this one, and finds something old."""
+        policy, parameters = self._session.policy, self._session.policy.summarize
+        runs = "summarize" in policy.stages and "summarize" not in policy.off
+        if parameters is None or not runs or self._summary is not None:
+            return False
+        return summarize.split(messages_of(self._session.entries), parameters.keep_turns) is not None
 
     async def _request(self) -> AnswerBuilder:
         """One request; its answer becomes an entry, and its calls are open."""
@@ -289,7 +332,8 @@ class _Turn:
 
     def _calls_of(self, builder: AnswerBuilder) -> tuple[ToolCall, ...]:
         if builder.is_empty:
-            raise ModelError("model.empty", model=self._model.name)
+            why = {"length": "model.empty_cut_off", "content_filter": "model.empty_filtered"}
+            raise ModelError(why.get(builder.finish or "", "model.empty"), model=self._model.name)
         return tool_calls(builder.message())
 
     def _keep_partial(self, builder: AnswerBuilder) -> None:

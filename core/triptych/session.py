@@ -43,11 +43,12 @@ class SessionError(TriptychError):
 class SpareSummary(NamedTuple):
     """The summary of a turn that failed and was taken back: it is paid for, so the next try may use it.
 
-    old: the messages it stands for. text: the summary as the model wrote it.
+    old: the messages it stands for. text: the summary as the model wrote it. flaw: what went wrong meanwhile.
     """
 
     old: list[Message]
     text: str
+    flaw: Reason | None
 
 
 def utc_now() -> datetime:

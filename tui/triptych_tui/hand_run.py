@@ -28,7 +28,7 @@ class HandRun:
     preset: the name of the policy its parameters come from.
     planned: for layers 1 and 2 the plan itself; for layer 3 first the request, or a plan that says why there is none.
     summary_plan: layer 3 with its summary in place, once that has been written; `summary` is its text as it stands,
-        `received` as the model wrote it, `usage` what that cost.
+        `received` as the model wrote it, `usage` what that cost, `flaw` what went wrong meanwhile.
     edited: the parameters are not the preset's. problem: why what was typed cannot be one.
     """
 
@@ -42,6 +42,7 @@ class HandRun:
     edited: bool = False
     received: str = ""
     usage: Usage | None = None
+    flaw: Reason | None = None
     problem: Reason | None = None
 
     @property

@@ -8,6 +8,13 @@ from triptych_tui.i18n import N_
 
 MODELS: Mapping[str, str] = {
     "model.empty": N_("{model} answered nothing. The session is kept; try again."),
+    "model.empty_cut_off": N_(
+        "{model} came to its length limit before it said anything. "
+        "The session is kept; summarize old turns, or choose another model."
+    ),
+    "model.empty_filtered": N_(
+        "The endpoint's content filter stopped {model} before it said anything. The session is kept; ask differently."
+    ),
     "model.bad_base_url": N_(
         "The base URL {base_url} is none. Nothing was sent; give one like http://localhost:11434/v1."
     ),
@@ -62,6 +69,8 @@ MODELS: Mapping[str, str] = {
 
 IN_SHORT: Mapping[str, str] = {
     "model.empty": N_("An empty answer — {model} neither said nor called anything"),
+    "model.empty_cut_off": N_("An empty answer — {model} came to its length limit before it said anything"),
+    "model.empty_filtered": N_("An empty answer — the content filter stopped {model} before it said anything"),
     "model.key_rejected": N_("{status} from {host} — the key was rejected[; it came from {source}]"),
     "model.key_missing": N_("{status} from {host} — it asks for a key, and none was sent"),
     "model.not_found": N_("{status} from {host} — it does not know the model {model}[: {detail}]"),

@@ -186,18 +186,22 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
     "summarize.done": _Counted(
         "replaced",
-        "{replaced} old message → 1 summary: ~{old_tokens} → ~{new_tokens} tokens",
-        "{replaced} old messages → 1 summary: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old message → 1 summary[, {flaw}]: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old messages → 1 summary[, {flaw}]: ~{old_tokens} → ~{new_tokens} tokens",
     ),
     "summarize.done_larger": _Counted(
         "replaced",
-        "{replaced} old message → 1 summary that is larger than it: ~{old_tokens} → ~{new_tokens} tokens",
-        "{replaced} old messages → 1 summary that is larger than they: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old message → 1 summary[, {flaw},] that is larger than it: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old messages → 1 summary[, {flaw},] that is larger than they: ~{old_tokens} → ~{new_tokens} tokens",
     ),
-    "summarize.blank": N_("the summary is blank, so all messages stay; try again or write one yourself"),
+    "summarize.blank": N_("the summary is blank[, {flaw}], so all messages stay; try again or write one yourself"),
+    "summary.cut_off": N_("cut off at the model's length limit"),
+    "summary.filtered": N_("cut off by the endpoint's content filter"),
+    "summary.called_tool": N_("the model called {tool} instead"),
     "summarize.failed": N_("no summary could be made, so all messages stay. {why}"),
     "decide.layer_off": N_("this policy never summarizes"),
     "decide.switched_off": N_("layer 3 is switched off, so nothing to summarize"),
+    "decide.too_long": N_("too long for the model's context window, so summarize and ask once more"),
     "decide.by_hand_only": N_("this policy summarizes by hand only"),
     "decide.turns_over": _Counted(
         "turns", "{turns} user turn > {limit}, so summarize", "{turns} user turns > {limit}, so summarize"
@@ -324,6 +328,7 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
     "input_method.on": N_(
         "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
     ),
+    "question.waits": N_("The question that did not fit is in the prompt; it can be asked again."),
     "layer.not_in_policy": N_("This policy has no such layer in its turns; by hand it can run all the same."),
     "revert.nothing": N_("No layer made this entry, so there is nothing to take back; go to one with a mark."),
     "revert.built_upon": N_("Later steps have changed what this one made. Nothing was changed; take those back first."),

@@ -81,11 +81,16 @@ class SummaryPlan:
         """The entries that the summary will stand for."""
         return self.entries[1 : self.cut]
 
-    def with_summary(self, text: str) -> Plan:
-        """The second act: the edit that puts this very text in place, or none, with the reason, when it is blank."""
+    def with_summary(self, text: str, flaw: Reason | None = None) -> Plan:
+        """The second act: the edit that puts this very text in place, or none, with the reason, when it is blank.
+
+        `flaw` is what went wrong while it was written: the lesson takes such a summary all the same, and the reason
+        tells of it.
+        """
         old, parameters = self.old, self.parameters
+        flaws = {"flaw": flaw} if flaw is not None else {}
         if not text.strip():
-            blank = Reason("summarize.blank", printed=BLANK_PRINTED)
+            blank = Reason("summarize.blank", flaws, printed=BLANK_PRINTED)
             return make_plan("summarize", self.entries, (), blank, self.counter)
         summary = Entry(
             self.first_id,
@@ -97,9 +102,9 @@ class SummaryPlan:
         )
         inserted = (summary, acknowledgement)
         tokens, total = self.counter.tokens, self.counter.total
-        values = {"replaced": len(old), "old_tokens": tokens(total(old)), "new_tokens": tokens(total(inserted))}
-        larger = values["new_tokens"] > values["old_tokens"]
-        outcome = "summarize.done_larger" if larger else "summarize.done"
+        old_tokens, new_tokens = tokens(total(old)), tokens(total(inserted))
+        values = {"replaced": len(old), "old_tokens": old_tokens, "new_tokens": new_tokens, **flaws}
+        outcome = "summarize.done_larger" if new_tokens > old_tokens else "summarize.done"
         reason = Reason(outcome, values, self.reason.variables, DONE_PRINTED.format(count=len(old)))
         edit = Edit(1, self.entries[0].id, old, inserted)
         return make_plan("summarize", self.entries, (edit,), reason, self.counter)

@@ -57,15 +57,28 @@ class Failing:
 
         Where nothing was typed, the row takes the focus, so that its letters work at once.
         """
+        waiting = self.question  # of an earlier failure: layer 3, run by hand because of it, failed now
         self._screen.hush()
         prompt = self._screen.query_one(Prompt)
         nothing_typed = prompt.field.has_focus and not prompt.text
         if question is not None:
             prompt.give_back(question, pictures)
-        self.question = question
-        keys = self._keys(reason)
-        self._row.fail(reason, keys)
+        self.question = waiting if question is None else question
+        self._row.fail(reason, self._keys(reason))
         if nothing_typed:
+            self._screen.set_focus(self._row)
+
+    def step_aside(self) -> None:
+        """Make room for the panel of a layer; what to press comes back when that is closed."""
+        question = self.question
+        self._screen.hush()
+        self.question = question
+
+    def come_back(self) -> None:
+        """The panel is closed: the question in the prompt can be asked again, of a shorter list perhaps."""
+        if self.question is not None and not self._row.is_shown:
+            reason = Reason("question.waits")
+            self._row.fail(reason, self._keys(reason), fault=False)
             self._screen.set_focus(self._row)
 
     def hush(self) -> bool:
@@ -94,7 +107,7 @@ class Failing:
     def _keys(self, reason: Reason) -> list[RowKey]:
         """What can be done about it, as far as the workbench can do it."""
         keys = [RowKey("F4", N_("summarize"), "L3")] if reason.id == "model.context_length" else []
-        if self.question is not None:
+        if self.question is not None and not self._screen.is_occupied:
             keys.append(RowKey("r", N_("retry")))
         keys.append(RowKey("m", N_("another model")))
         if not self._screen.is_offline:

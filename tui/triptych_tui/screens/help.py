@@ -106,7 +106,7 @@ def help_rows(groups: Mapping[str, Sequence[Command]], width: int) -> list[Row]:
     ]
     rows = [Row()]
     for hint in hints:
-        rows += [Row([Span("  "), Span(line, "muted")]) for line in wrap(hint, max(width - 2, 2))]
+        rows += [Row([Span("  "), Span(line, "muted")]) for line in wrap(hint, max(width - 4, 2))]
     widths = _Widths.of([command for members in groups.values() for command in members])
     count = max(1, min(width // widths.column, len(groups)))
     cells = width // count

@@ -143,6 +143,7 @@ class LayersByHand:
         self._screen.query_one(MessagesPane).show_preview(None)
         if had_focus:
             self._screen.set_focus(self._focus_before or self._screen.query_one("#prompt-text"))
+        self._screen.after_panel()
         self._screen.refresh_facts()
 
     def speak(self) -> None:
@@ -175,7 +176,8 @@ class LayersByHand:
     def _edit_summary(self, text: str) -> None:
         run = self.run
         if run is not None and isinstance(run.planned, SummaryPlan) and run.summary_plan and text != run.summary:
-            self._show(replace(run, summary=text, summary_plan=run.planned.with_summary(text)))
+            flaw = run.flaw if text == run.received else None
+            self._show(replace(run, summary=text, summary_plan=run.planned.with_summary(text, flaw)))
 
     def _ask(self, run: HandRun, planned: SummaryPlan) -> None:
         self._show(replace(run, writing=True))
@@ -184,10 +186,10 @@ class LayersByHand:
     async def _write_summary(self, run: HandRun, planned: SummaryPlan) -> None:
         done = run
         try:
-            text, plan, usage = await write_summary(
+            text, plan, usage, flaw = await write_summary(
                 self._session, planned, self._screen.opened.model, self._screen.failing.wait
             )
-            done = replace(run, summary=text, received=text, summary_plan=plan, usage=usage)
+            done = replace(run, summary=text, received=text, summary_plan=plan, usage=usage, flaw=flaw)
         except ModelError as error:
             self._screen.failing.fail(error.reason)
         finally:

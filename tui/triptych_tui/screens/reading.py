@@ -52,7 +52,12 @@ class Reading:
         await self._mount_field()
         self._screen.hush()
         present, focused = self._messages.filter, self._screen.focused or self._messages
-        self._field.open("filter", present.text if present else "", self._set_filter, partial(self._close, focused))
+        text, leave = present.text if present else "", partial(self._close, focused)
+        self._field.open("filter", text, self._set_filter, leave, lambda _text: self._forget_fault())
+
+    def _forget_fault(self) -> None:
+        """What was wrong with a filter is not said of the one that is written now."""
+        self._screen.hush()
 
     @property
     def field_name(self) -> str:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from triptych_tui.screens.connecting import Connecting
     from triptych_tui.screens.failing import Failing
     from triptych_tui.screens.layers_by_hand import LayersByHand
+    from triptych_tui.screens.queueing import Queueing
     from triptych_tui.screens.step_mode import StepMode
 
 FLUSH_SECONDS = 0.06
@@ -98,6 +99,7 @@ class Workbench(TimeTravel):
         self._by_hand: LayersByHand | None = None
         self._stepping: StepMode | None = None
         self._failing: Failing | None = None
+        self._queue: Queueing | None = None
         self._models: Connecting | None = None
         self._streamed = self._thought = ""
         self._streams_summary = False
@@ -200,7 +202,10 @@ class Workbench(TimeTravel):
 
     @on(PromptText.Sent)
     def _on_sent(self, message: PromptText.Sent) -> None:
-        if self.busy():
+        if self._is_running or (self._queue is not None and not self._queue.is_empty):
+            self.queue.add_question(message.text)
+            if not self._is_running:
+                self.close_panel()
             return
         self.close_panel()
         self.hush()
@@ -208,13 +213,18 @@ class Workbench(TimeTravel):
         pictures = self.query_one(Prompt).take(message.text)
         self.query_one(ChatPane).follow_end()
         self.query_one(MessagesPane).follow_end()
+        self.begin(message.text, pictures)
+
+    def begin(self, text: str, pictures: Sequence[Picture]) -> None:
+        """Begin a turn."""
         self._turn_from = self._session.timeline.head
-        self._turn = self.run_worker(self._ask(message.text, pictures), group="turn", exit_on_error=True)
+        self._turn = self.run_worker(self._ask(text, pictures), group="turn", exit_on_error=True)
         self.refresh_facts()
 
     async def _ask(self, text: str, pictures: Sequence[Picture]) -> None:
         from triptych.agent import run_turn  # not needed for the first picture
 
+        finished, failure = False, None
         try:
             await run_turn(
                 self._session,
@@ -225,14 +235,52 @@ class Workbench(TimeTravel):
                 gate=self._gate,
                 wait=self.failing.wait,
             )
+            finished = True
         except ModelError as error:
-            if self.is_attached:
-                taken_back = self._session.timeline.head == self._turn_from
-                self.failing.fail(error.reason, text if taken_back else None, pictures)
+            failure = error.reason
         finally:
             self._turn = None
             if self.is_attached:
+                self._after_turn(finished=finished)
+                if failure is not None:
+                    taken_back = self._session.timeline.head == self._turn_from
+                    self.failing.fail(failure, text if taken_back else None, pictures)
                 self.refresh_facts()
+
+    # What waits
+
+    @property
+    def queue(self) -> Queueing:
+        """What was asked for while something ran."""
+        if self._queue is None:
+            from triptych_tui.screens.queueing import Queueing  # not needed for the first picture
+
+            self._queue = Queueing(self)
+        return self._queue
+
+    @on(PromptText.Recalled)
+    def _on_recalled(self) -> None:
+        if self._queue is not None:
+            self._queue.take_back_last()
+
+    def _after_turn(self, *, finished: bool) -> None:
+        """Go on with what waits, after all that the turn has still to tell; or, where it failed, with nothing."""
+        if self._queue is not None and finished:
+            self.call_later(self._queue.go_on)
+        elif self._queue is not None:
+            self._queue.take_back_all()
+
+    def after_panel(self) -> None:
+        """The panel of a layer is closed."""
+        if self._failing is not None:
+            self._failing.come_back()
+        if self._queue is not None:
+            self.call_later(self._queue.go_on)
+
+    @property
+    def is_occupied(self) -> bool:
+        """Whether something runs, or a panel wants an answer."""
+        return self._is_running or self._run is not None or self._is_left
 
     @property
     def _is_running(self) -> bool:
@@ -300,9 +348,13 @@ class Workbench(TimeTravel):
     # Layers by hand
 
     async def action_layer(self, layer: Layer) -> None:
-        if self.busy():
+        if self._is_running:
+            self.queue.add_layer(layer)
             return
-        self.hush()
+        if self._failing is None:
+            self.hush()
+        else:
+            self._failing.step_aside()
         self.to_head()
         if self._by_hand is None:
             from triptych_tui.screens.layers_by_hand import LayersByHand
@@ -419,7 +471,8 @@ class Workbench(TimeTravel):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that come behind the one that leaves do nothing; a panel speaks of the newest list alone."""
         if action == "retry":
-            return not self._is_left and self._failing is not None and self._failing.question is not None
+            waits = self._failing is not None and self._failing.question is not None
+            return waits and not self._is_left and self._run is None
         return not self._is_left and (action not in HISTORY_ACTIONS or self._run is None)
 
     async def action_quit(self) -> None:

@@ -37,10 +37,10 @@ class FailureRow(Notice):
         self._retry: Retry | None = None
         self._left = 0
 
-    def fail(self, reason: Reason, keys: Sequence[RowKey]) -> None:
+    def fail(self, reason: Reason, keys: Sequence[RowKey], *, fault: bool = True) -> None:
         """Show a failure that is final, for now; the row can have the focus."""
         self._retry, self._keys, self.can_focus = None, keys, True
-        self.say(reason)
+        self.say(reason, fault=fault)
 
     def wait(self, retry: Retry, left: int) -> None:
         """Show that a request will be sent again, `left` seconds from now."""
@@ -70,7 +70,9 @@ class FailureRow(Notice):
         return active.binding.id if active is not None else None
 
     def _sign(self) -> Span:
-        return super()._sign() if self._fault else Span(f" {glyphs_of(self).retrying} ", "on_block", "b", "muted")
+        if self._retry is None:
+            return super()._sign()
+        return Span(f" {glyphs_of(self).retrying} ", "on_block", "b", "muted")
 
     def _lines(self, width: int) -> list[list[Span]]:
         if self._reason is None:

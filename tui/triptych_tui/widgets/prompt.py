@@ -48,6 +48,9 @@ class PromptText(TextField):
             super().__init__()
             self.text = text
 
+    class Recalled(Message):
+        """Backspace with nothing before the cursor: the user wants back what was sent and has not begun."""
+
     def on_mount(self) -> None:
         self._bindings.apply_keymap(self.app._keymap)  # the keys below do not go through Textual's own look-up
 
@@ -62,9 +65,11 @@ class PromptText(TextField):
                 event.prevent_default()
                 await self.run_action(binding.action)
                 return
-        if event.key == "backspace" and self.selection == ((0, 0), (0, 0)) and self._prompt.detach_last():
+        if event.key == "backspace" and self.selection == ((0, 0), (0, 0)):
             event.stop()
             event.prevent_default()
+            if not self._prompt.detach_last():
+                self.post_message(self.Recalled())
             return
         await super()._on_key(event)
 
