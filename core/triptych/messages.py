@@ -55,6 +55,13 @@ def is_result(message: Message) -> bool:
     return message.get("role") in ("tool", "function")
 
 
+def is_failed_result(message: Message) -> bool:
+    """Whether a tool result is an error message, by the flags that programs save or by how its text begins."""
+    if message.get("is_error") is True or message.get("status") == "error":
+        return True
+    return text_of(message)[:80].lstrip().lower().startswith("error:")
+
+
 def text_of(message: Message) -> str:
     """The text of the content: a string as it is, the text parts of a list joined by newlines, else ""."""
     content = message.get("content")
@@ -66,13 +73,37 @@ def text_of(message: Message) -> str:
 
 
 def _part_texts(parts: Sequence[Any]) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, dict):
-            value = part.get(_TEXT_KEYS.get(str(part.get("type")), "text"))
-            if isinstance(value, str):
-                yield value
+    return (text for part in parts if (text := _part_text(part)) is not None)
+
+
+def _part_text(part: Any) -> str | None:
+    if isinstance(part, dict):
+        part = part.get(_text_key(part))
+    return part if isinstance(part, str) else None
+
+
+def _text_key(part: dict[str, Any]) -> str:
+    return _TEXT_KEYS.get(str(part.get("type")), "text")
+
+
+def texts_of(message: Message) -> list[str]:
+    """The text of the content, part by part: those that `text_of` joins."""
+    content = message.get("content")
+    return list(_part_texts(content)) if isinstance(content, list) else [text_of(message)]
+
+
+def with_texts(message: Message, texts: Sequence[str]) -> Message:
+    """The message with other texts in the place of `texts_of`; parts of which nothing is left are dropped."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return {**message, "content": texts[0]}
+    left, parts = iter(texts), list[Any]()
+    for part in content:
+        if _part_text(part) is None:
+            parts.append(part)
+        elif text := next(left):
+            parts.append({**part, _text_key(part): text} if isinstance(part, dict) else text)
+    return {**message, "content": parts or [{"type": "text", "text": ""}]}
 
 
 def text_with_signs_of(message: Message) -> str:

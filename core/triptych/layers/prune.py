@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from triptych.edits import replacement_edits
 from triptych.entries import Entry, Pruned, messages_of
-from triptych.layers.parameters import at_least
+from triptych.layers.parameters import Flavour, at_least, one_of
 from triptych.layers.plan import Plan, make_plan, shown_indices, tool_names
 from triptych.messages import Message, is_tool_response, turn_starts
 from triptych.reasons import Reason
@@ -25,9 +25,13 @@ _TOOL_RESPONSE = re.compile(r"<tool_response>\s*\[工具\s*(\w+)\s*執行結果\
 class PruneParameters:
     """Which results are pruned, and to what.
 
-    keep_turns: results of the newest turns that stay whole; 0 prunes nothing, a fault kept from the lesson.
+    keep_turns: results of the newest turns that stay whole; 0 prunes nothing, a fault kept from the lesson. Robust: 0
+        prunes all that the model has answered.
     max_lines, head_lines, tail_lines: a result of more than `max_lines` keeps that many lines at either end.
     max_characters, head_characters, tail_characters: else, over `max_characters`, that many characters.
+
+    Robust prunes by lines or by characters, whichever leaves less, and only where that saves tokens; it keeps every
+    block of a message, and knows a tool by any name.
     """
 
     keep_turns: int = 2
@@ -37,9 +41,11 @@ class PruneParameters:
     max_characters: int = 300
     head_characters: int = 50
     tail_characters: int = 50
+    flavour: Flavour = "lesson"
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:
+        one_of("flavour", self.flavour, get_args(Flavour))
+        for name in self.__slots__[:-1]:
             at_least(name, getattr(self, name), 0)
         # What is kept at both ends never overlaps.
         at_least("max_lines", self.max_lines, self.head_lines + self.tail_lines)
@@ -49,6 +55,11 @@ class PruneParameters:
     def lesson(cls) -> PruneParameters:
         """The second lesson's: 2 turns; 6 lines to 3 + 2; 300 characters to 50 + 50."""
         return cls()
+
+    @classmethod
+    def robust(cls) -> PruneParameters:
+        """The same numbers."""
+        return cls(flavour="robust")
 
 
 def prune(text: str, tool: str, parameters: PruneParameters) -> str | None:
@@ -89,6 +100,10 @@ def plan(entries: tuple[Entry, ...], parameters: PruneParameters, counter: Token
     Results are `role: tool` messages, and user messages of the second lesson's text protocol: of these the whole
     content becomes the first block in its plain form, and a tool's name must be a word (`list-file` is not seen).
     """
+    if parameters.flavour == "robust":
+        from triptych.layers import robust_prune  # on first use: the window opens without it
+
+        return robust_prune.plan(entries, parameters, counter)
     messages = messages_of(entries)
     starts = turn_starts(messages)
     keep = parameters.keep_turns

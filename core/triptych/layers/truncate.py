@@ -4,42 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from triptych.edits import replacement_edits
 from triptych.entries import Entry, Truncated
-from triptych.layers.parameters import ParameterError, at_least
+from triptych.layers.parameters import Flavour, Unit, at_least, one_of, share
 from triptych.layers.plan import Plan, make_plan
 from triptych.messages import is_result
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
 LESSON_NOTICE = "\n...中间省略{omitted}个字...\n"
+ROBUST_NOTICE = "\n[... {omitted} {unit} omitted ...]\n"
 
 
 @dataclass(frozen=True, slots=True)
 class TruncateParameters:
     """How a result is cut.
 
-    limit: original characters (code points) that are kept; the notice comes on top, so that a result barely over the
-        limit grows.
+    limit: in the lesson's flavour, original characters (code points) that are kept; the notice comes on top, so that a
+        result barely over the limit grows. Robust: the most that stays of a result, the notice included, in `unit`.
     head_share: the part of `limit` kept from the beginning, 0 to 1; the rest is kept from the end.
-    notice: stands between the two, `{omitted}` being the number of characters left out.
+    notice: stands between the two, `{omitted}` being the number of characters left out. Robust: of `{unit}`, and
+        `{tool}` is the tool's name.
+
+    Robust only, which parts no grapheme, cuts lists over their text parts and leaves alone what would save no tokens:
+    unit: what is counted; bytes are those of UTF-8.
+    max_line: characters that a line may have, None for any number; what is over gives way to "...".
+    error_limit: the limit for the message of a tool that failed, None for the same.
     """
 
     limit: int = 80
     head_share: float = 0.5
     notice: str = LESSON_NOTICE
+    unit: Unit = "characters"
+    max_line: int | None = None
+    error_limit: int | None = None
+    flavour: Flavour = "lesson"
 
     def __post_init__(self) -> None:
         at_least("limit", self.limit, 0)
-        if not 0 <= self.head_share <= 1:
-            raise ParameterError("parameter.not_a_share", name="head_share", value=self.head_share)
+        at_least("max_line", self.max_line, 1)
+        at_least("error_limit", self.error_limit, 0)
+        one_of("unit", self.unit, get_args(Unit))
+        one_of("flavour", self.flavour, get_args(Flavour))
+        share("head_share", self.head_share)
 
     @classmethod
     def lesson(cls) -> TruncateParameters:
         """The first lesson's: 80 characters, half from each end."""
         return cls()
+
+    @classmethod
+    def robust(cls) -> TruncateParameters:
+        """4,000 characters in all, half from each end; 8,000 of an error message."""
+        return cls(4000, 0.5, ROBUST_NOTICE, error_limit=8000, flavour="robust")
 
 
 class Cut(NamedTuple):
@@ -70,14 +89,20 @@ def plan(
     parameters: TruncateParameters,
     counter: TokenCounter,
     indices: Iterable[int] | None = None,
+    *,
+    failed: bool = False,
 ) -> Plan:
-    """Cut the tool results at `indices` (default: all) that are over the limit.
+    """Cut the tool results at `indices` (default: all) that are over the limit; `failed`: they are error messages.
 
-    Results already marked as truncated are passed over: cut again, they would only lose more. Contents that are not
-    plain text stay as they are.
+    Results already marked as truncated are passed over: cut again, they would only lose more. In the lesson's flavour
+    contents that are not plain text stay as they are.
     """
     chosen = range(len(entries)) if indices is None else sorted(indices)
     candidates = [index for index in chosen if is_result(entries[index].message)]
+    if parameters.flavour == "robust":
+        from triptych.layers import robust_truncate  # on first use: the window opens without it
+
+        return robust_truncate.plan(entries, candidates, parameters, counter, failed=failed)
     cuts = list(_cuts(entries, candidates, parameters))
     edits = replacement_edits(entries, ((index, _cut_entry(entries[index], made, parameters)) for index, made in cuts))
     return make_plan("truncate", entries, edits, _reason(entries, candidates, cuts, parameters), counter)

@@ -1,0 +1,145 @@
+"""Layer 2 as one would ship it: what was answered long ago goes, where that is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from triptych.edits import replacement_edits
+from triptych.entries import Cleared, Entry, messages_of
+from triptych.layers.clear import ClearParameters
+from triptych.layers.cutting import boundary_after, boundary_before, filled, one_line
+from triptych.layers.exchanges import (
+    Place,
+    batches,
+    called,
+    first_unanswered,
+    owners,
+    pinned_indices,
+    real_turn_starts,
+)
+from triptych.layers.plan import Plan, make_plan
+from triptych.messages import Message, ToolCall, is_failed_result, is_result, text_of
+from triptych.reasons import Reason
+from triptych.tokens import TokenCounter
+
+LONGEST_ARGUMENTS = 80
+"""Characters of a call's arguments that a placeholder repeats."""
+
+
+def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: TokenCounter, *, overflows: bool) -> Plan:
+    """Clear the results that are old by every parameter, all together or, where that gains too little, none."""
+    if (reason := _too_early(entries, parameters, counter, overflows=overflows)) is not None:
+        return make_plan("clear", entries, (), reason, counter)
+    messages = messages_of(entries)
+    owner_of = owners(messages)
+    results = list(_counted(messages, owner_of, parameters))
+    old = _old(entries, results, owner_of, parameters, counter)
+    replacements = list(_replacements(entries, old, owner_of, parameters, counter))
+    gain = sum(counter.weight(entries[index]) - counter.weight(entry) for index, entry in replacements)
+    values = {"results": len(results), "keep": max(parameters.keep, 0), "cleared": len(replacements)}
+    if not replacements:
+        reason = Reason("clear.nothing_to_gain" if old else "clear.nothing_old", values)
+    elif counter.tokens(gain) < parameters.minimum_gain:
+        values |= {"gain": counter.tokens(gain), "minimum": parameters.minimum_gain}
+        reason, replacements = Reason("clear.too_little", values), []
+    else:
+        reason = Reason("clear.gained", {**values, "gain": counter.tokens(gain)})
+    return make_plan("clear", entries, replacement_edits(entries, replacements), reason, counter)
+
+
+def _too_early(
+    entries: Sequence[Entry], parameters: ClearParameters, counter: TokenCounter, *, overflows: bool
+) -> Reason | None:
+    if parameters.on_overflow_only and not overflows:
+        return Reason("clear.no_overflow")
+    if parameters.from_tokens and (tokens := counter.count(entries).tokens) < parameters.from_tokens:
+        return Reason("clear.list_short", {"tokens": tokens, "from_tokens": parameters.from_tokens})
+    return None
+
+
+def _counted(messages: Sequence[Message], owner_of: Mapping[int, Place], parameters: ClearParameters) -> Iterator[int]:
+    """The results that may be cleared or count among those that stay."""
+    for index, message in enumerate(messages):
+        if not is_result(message) or (parameters.keep_errors and is_failed_result(message)):
+            continue
+        tool = called(messages, owner_of[index]).name if parameters.exclude_tools and index in owner_of else None
+        if tool not in parameters.exclude_tools:
+            yield index
+
+
+def _old(
+    entries: Sequence[Entry],
+    results: Sequence[int],
+    owner_of: Mapping[int, Place],
+    parameters: ClearParameters,
+    counter: TokenCounter,
+) -> list[int]:
+    """The results that nothing keeps."""
+    old = results[: _count_of_old(entries, results, owner_of, parameters, counter)]
+    end = first_unanswered(messages_of(entries))
+    if parameters.skip_turns:
+        starts = real_turn_starts(entries)
+        end = min(end, starts[-parameters.skip_turns] if len(starts) >= parameters.skip_turns else 0)
+    pinned = pinned_indices(entries, owner_of)
+    return [
+        index
+        for index in old
+        if index < end
+        and index not in pinned
+        and not entries[index].has_mark(Cleared)
+        and len(text_of(entries[index].message)) >= parameters.minimum_characters
+    ]
+
+
+def _count_of_old(
+    entries: Sequence[Entry],
+    results: Sequence[int],
+    owner_of: Mapping[int, Place],
+    parameters: ClearParameters,
+    counter: TokenCounter,
+) -> int:
+    """How many of the results come before those that stay for being the newest."""
+    count = max(len(results) - max(parameters.keep, 0), 0)
+    protected = parameters.protect_tokens * counter.estimator.denominator
+    while count and (protected := protected - counter.weight(entries[results[count - 1]])) >= 0:
+        count -= 1
+    if not parameters.whole_batches or count == len(results):
+        return count
+    passed = 0
+    for batch in batches(results, owner_of):
+        if passed + len(batch) > count:
+            break
+        passed += len(batch)
+    return passed
+
+
+def _replacements(
+    entries: Sequence[Entry],
+    old: Sequence[int],
+    owner_of: Mapping[int, Place],
+    parameters: ClearParameters,
+    counter: TokenCounter,
+) -> Iterator[tuple[int, Entry]]:
+    """The results with their placeholders, where that is less than there was."""
+    messages = messages_of(entries)
+    mark = Cleared(keep=parameters.keep)
+    for index in old:
+        owner = owner_of.get(index)
+        call = None if owner is None else called(messages, owner)
+        content = _content(text_of(messages[index]), call, parameters)
+        entry = entries[index].replaced({**messages[index], "content": content}, mark)
+        if counter.weight(entry) < counter.weight(entries[index]):
+            yield index, entry
+
+
+def _content(text: str, call: ToolCall | None, parameters: ClearParameters) -> str:
+    """The placeholder, between what stays of the text."""
+    values = {
+        "tool": call.name if call else "",
+        "arguments": one_line(call.arguments, LONGEST_ARGUMENTS) if call else "",
+        "characters": len(text),
+    }
+    placeholder = filled(parameters.placeholder, values)
+    head_end = boundary_before(text, parameters.head_characters)
+    tail_start = boundary_after(text, max(len(text) - parameters.tail_characters, head_end))
+    return "\n".join(filter(None, (text[:head_end], placeholder, text[tail_start:])))
