@@ -76,8 +76,9 @@ def _close_open_calls(session: Session) -> None:
     answered = next((at for at in range(len(entries)) if not is_result(entries[-1 - at].message)), len(entries))
     if answered == len(entries):
         return
-    calls = tool_calls(entries[-1 - answered].message)[answered:]
-    if not calls:
+    message = entries[-1 - answered].message
+    calls = tool_calls(message)[answered:]
+    if not calls or role_of(message) != "assistant" or "function_call" in message:  # nothing that a result may follow
         return
     first = session.new_ids(len(calls))
     closing = [Entry(first + at, interrupted_result(call), (Interrupted(),)) for at, call in enumerate(calls)]

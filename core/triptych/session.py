@@ -28,12 +28,14 @@ class Store(Protocol):
     """Where a session is kept. What cannot be written raises TriptychError.
 
     `save` blocks until the list after step `head` is safe on disk. `record` keeps a change at once; what it could not
-    write it writes the next time. `forget` keeps this list alone, which is saved already.
+    write it writes the next time. `forget` keeps this list alone, which is saved already. `settle` remembers that what
+    another program has put there is the list after step `head`.
     """
 
     def save(self, entries: tuple[Entry, ...], head: int | None) -> object: ...
     def record(self, change: Change) -> None: ...
     def forget(self, entries: tuple[Entry, ...]) -> None: ...
+    def settle(self, head: int | None) -> None: ...
 
 
 class SessionError(TriptychError):
@@ -121,8 +123,11 @@ class Session:
             self._record(change)
 
     def take_as_saved(self, entries: tuple[Entry, ...] | None) -> None:
-        """The store holds this list, whoever wrote it there; None: it holds none any more."""
+        """The store holds this list, the one at the head, whoever wrote it there; None: it holds none any more."""
         self._saved, self.save_problem = entries, None
+        if self.store is not None and entries is not None:
+            with suppress(TriptychError):  # it is told with the next change then
+                self.store.settle(self.timeline.head)
         self.emit(Saved())
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:

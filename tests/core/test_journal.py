@@ -150,6 +150,25 @@ async def test_what_another_program_made_of_the_list_is_a_step(tmp_path: Path) -
     assert messages_of(again(path).entries) == messages
 
 
+async def test_what_is_said_after_another_programs_change_is_not_taken_for_its_change(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    await class_held(path)
+    path.write_text(json.dumps([SYSTEM, {"role": "user", "content": "theirs"}]), "utf-8")
+    session = again(path)
+    session.append("receive", {"role": "user", "content": "mine, then killed"}, RECEIVED, 50)
+    reopened = again(path)
+    assert all_states(reopened) == all_states(session)
+    assert not reopened.is_saved
+
+
+async def test_calls_that_no_result_can_follow_are_not_closed(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    await class_held(path)
+    legacy = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    path.write_text(json.dumps([SYSTEM, legacy]), "utf-8")
+    assert messages_of(again(path).entries) == [SYSTEM, legacy]
+
+
 @pytest.mark.parametrize("cut", [2, 7, 40])
 async def test_half_a_line_at_the_end_costs_that_line_alone(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "s.json"
