@@ -423,6 +423,8 @@ SCENES: tuple[Scene, ...] = (
             State("looking back, the chat", ("1",)),
             State("looking back, the beginning", ("2", "f7", "f7")),
             State("an earlier search", ("/", "c", "4", "enter")),
+            State("a compaction taken back", ("escape", "escape", "escape", "{", "{", "r"), _rests),
+            State("no branch from here", ("f7", "b"), _notice),
         ),
     ),
     Scene(
@@ -479,6 +481,8 @@ SCENES: tuple[Scene, ...] = (
             State("sent", ("escape", "i", "x", "enter"), _rests),
             State("the messages", ("escape", "2", "end", "up")),
             State("unfolded", ("enter",)),
+            State("branched", ("f7", "f7", "b"), _rests),
+            State("all branches", ("B",), _over),
         ),
     ),
     Scene(

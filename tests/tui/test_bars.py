@@ -74,7 +74,7 @@ async def test_every_number_is_that_of_the_request_as_it_is_sent(tmp_path: Path)
         await pilot.press(*"Read welcome.txt", "enter")
         await until(pilot, lambda: "2nd request this turn" in screen_text(app), "the request after the tool's result")
         reason, bar, header = line(app, "2nd request"), line(app, "context "), line(app, "2 Messages")
-        tools_row = line(app, "sent with every request")
+        tools_row = line(app, "sent along")
         model.go_on.set()
         await until(pilot, lambda: "last turn" in screen_text(app), "the end of the turn")
     request = model.requests[1]
@@ -86,7 +86,7 @@ async def test_every_number_is_that_of_the_request_as_it_is_sent(tmp_path: Path)
     )
     assert f"≈{total:,} + {tools} tools / 8,192" in bar
     assert number_after("total ", header) == total
-    assert number_after("every request", tools_row) == tools
+    assert number_after("sent along", tools_row) == tools
     parts = numbers(bar)
     assert sum(parts.values()) == total
     assert set(parts) == {"S", "U", "A", "T"}

@@ -310,7 +310,7 @@ async def test_search_looks_into_names_and_arguments_and_the_file_pane_follows(t
     messages[5]["tool_calls"][0]["function"]["arguments"] = '{"path": "\\u706f\\u5854.txt"}'
     session = opened(tmp_path / "s.json", messages)
     assert session.kept is not None
-    session.kept.save(session.session.entries)
+    session.kept.save(session.session.entries, None)
     app = app_on(session)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("escape", "3")

@@ -82,12 +82,9 @@ def gutter(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
 
 def tools_row(sheet: Sheet, tools: int, width: int) -> Row:
     """The request's tool schemas: sent along, but no message, and not in the total."""
-    words = ngettext(
-        "tools  {count} schema, sent with every request", "tools  {count} schemas, sent with every request", tools
-    )
-    return Row(
-        with_right([Span(" " * 8), Span(words.format(count=tools), "faint")], sheet.schemas_tokens, [], width, "faint")
-    )
+    words = ngettext("tools  {count} schema, sent along", "tools  {count} schemas, sent along", tools)
+    left = [Span(" " * 8), Span(words.format(count=tools), "faint")]
+    return Row(with_right(left, sheet.schemas_tokens, [], width, "faint"))
 
 
 def message_row(

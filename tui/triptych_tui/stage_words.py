@@ -34,7 +34,7 @@ def stage_name(stage: Stage) -> str:
         "answer": _("answer"),
         "save": _("save"),
         "repair": _("repair"),
-        "outside": _("changed outside"),
+        "outside": _("outside"),
         "revert": _("revert"),
     }[stage]
 

@@ -14,7 +14,8 @@ from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.untrusted import fit
 from triptych_tui.widgets.tabs import tab_place
 
-_LEAST_FACT = 4
+_LEAST_FACT = 12
+"""Cells that must be left of a fact for it to be shortened; numbers are shorter, and are shown whole or not."""
 
 
 class PaneHeader(Widget):

@@ -113,7 +113,7 @@ class ParameterForm(Vertical):
         made = cut(text, parameters)
         if made is None:
             whole = _("{length} characters: it stays whole").format(length=len(text))
-            return [Span(" " * LABEL_CELLS), Span(whole, "muted")]
+            return [Span(whole, "muted")]
         longer, again = len(made.text) > len(text), cut(made.text, parameters)
         lead = Span(pad(_("longer, and cut again") if longer else _("cut, and cut again"), LABEL_CELLS), "muted")
         size = f"{len(text)} → {len(made.text)}"
