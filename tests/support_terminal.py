@@ -207,6 +207,11 @@ class Terminal:
             self._screen.resize(rows, cols)
             self._set_size(rows, cols)
 
+    def hang_up(self) -> None:
+        """Close the terminal's window: its programs are told by SIGHUP, and nothing can be read or written any more."""
+        master, self._master = self._master, -1
+        os.close(master)
+
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 

@@ -19,6 +19,7 @@ from tests.support_scripted_model import ScriptedModel, says
 from tests.support_workbench import SYSTEM, workbench
 from triptych.entries import entries_from
 from triptych.policy import preset
+from triptych.reasons import Reason
 from triptych.session import Session
 from triptych_tui.app import TriptychApp
 from triptych_tui.launch import OpenedSession
@@ -627,3 +628,20 @@ def test_a_terminal_receives_no_byte_of_hostile_text(tmp_path: Path) -> None:
         b"\x00",
     ):
         assert forbidden not in raw
+
+
+async def test_a_chat_that_is_scrolled_up_stays_and_counts_what_is_new(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(8), ScriptedModel([says("S."), says("The newest answer.")]))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"go", "escape", "1", "home")
+        assert "End follows again" in screen_text(app)
+        top = screen_text(app).splitlines()[4][:50]
+        app.screen.query_one("#prompt-text").focus()
+        session.session.append("receive", {"role": "user", "content": "from elsewhere"}, Reason("turn.received"), 1)
+        session.session.append("answer", {"role": "assistant", "content": "answered"}, Reason("turn.answer"), 1)
+        await until(pilot, lambda: "↓ 2 new" in screen_text(app), "what is new is counted")
+        assert screen_text(app).splitlines()[4][:50] == top
+        await pilot.press("escape", "1", "end")
+        await until(pilot, lambda: "following" in screen_text(app), "the end is followed again")
+        assert "answered" in screen_text(app)

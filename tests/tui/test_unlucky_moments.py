@@ -14,7 +14,7 @@ from textual.command import CommandList
 from textual.events import Click
 
 from tests.support_command_line import CommandLine, fault_of
-from tests.support_openai_server import DROP, OpenAIServer, Received, Reply, answer, stalled
+from tests.support_openai_server import DROP, OpenAIServer, Received, Reply, answer, serve, stalled
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, says
 from tests.support_terminal import KEYS, Terminal
@@ -147,6 +147,21 @@ async def test_a_signal_gives_the_terminal_back_and_tells_the_shell(tmp_path: Pa
     assert code == 128 + number
     assert b"\x1b[?1049l" in terminal.raw[-200:]
     assert "It begins" in (tmp_path / "s.json").read_text("utf-8")
+
+
+def test_a_window_that_is_closed_in_the_midst_of_an_answer_ends_the_program_with_all_saved(tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    with serve([{"text": "word " * 4000, "rate": 200}], tmp_path) as (url, _):
+        terminal = workbench(tmp_path, "--new", file, "--model", "m", "--base-url", url, rows=50, cols=200)
+        try:
+            terminal.wait_for("ready")
+            terminal.send("hello\r")
+            terminal.wait_for("word word word")
+            terminal.hang_up()
+            assert terminal.wait() == 128 + signal.SIGHUP
+        finally:
+            terminal.close()
+    assert "word word" in file.read_text("utf-8")
 
 
 def _signalled(terminal: Terminal, number: signal.Signals) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.screen import Screen
 
 from triptych.reasons import Reason
@@ -15,6 +16,7 @@ from triptych.storage.session_file import SessionFileError
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.workbench import Workbench
+from triptych_tui.terminal_output import lasting
 from triptych_tui.themes import ThemedApp
 from triptych_tui.untrusted import clean
 
@@ -45,6 +47,9 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
 
             self.set_keymap(dict(keymap))
             self.renamed_keys = renamed_keys(keymap)
+
+    def get_driver_class(self) -> type[Driver]:
+        return lasting(super().get_driver_class())
 
     def get_default_screen(self) -> Screen[int]:
         """The workbench itself: a screen pushed over an empty one would be styled twice before it is seen."""

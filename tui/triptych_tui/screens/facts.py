@@ -71,11 +71,12 @@ def preview_facts(run: HandRun, opened: OpenedSession, glyphs: Glyphs) -> list[S
     return [Span(f"{before} {glyphs.call} ", "muted"), Span(after, "strong", "b"), Span(window, "muted")]
 
 
-def chat_facts(*, following: bool, empty: bool) -> list[Span]:
-    """Whether the chat follows its end."""
-    if empty:
-        return []
-    return [Span(_("following"), "muted")] if following else [Span(_("End follows again"), "accent")]
+def chat_facts(unread: int | None, *, empty: bool, glyphs: Glyphs) -> list[Span]:
+    """How many messages came since the chat does not follow its end any more; None: it follows."""
+    if empty or unread is None:
+        return [] if empty else [Span(_("following"), "muted")]
+    new = _("{count} new").format(count=f"{unread:,}")
+    return [Span(f"{glyphs.new_below} {new}  ", "accent", "b") if unread else Span(""), Span(_("End follows again"), "accent")]
 
 
 def file_facts(opened: OpenedSession) -> list[Span]:

@@ -40,7 +40,7 @@ from triptych_tui.screens.facts import (
 from triptych_tui.screens.time_travel import HISTORY_ACTIONS, TimeTravel
 from triptych_tui.spans import Span
 from triptych_tui.stage_rows import after_turn, by_hand, in_turn
-from triptych_tui.themes import renamed_keys_of
+from triptych_tui.themes import glyphs_of, renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
 from triptych_tui.widgets.gauges import Gauges
@@ -510,7 +510,8 @@ class Workbench(TimeTravel):
         keys = key_spans(self._run, **state, place=place, width=self.size.width, renamed=renamed)
         self.query_one("#keys", Bar).show(keys)
         chat = self.query_one(ChatPane)
-        following = chat_facts(following=chat.following, empty=not chat.block_count)
+        unread = None if chat.following else chat.unread
+        following = chat_facts(unread, empty=not chat.block_count, glyphs=glyphs_of(self))
         self._head("chat", past.fact() if past is not None else following)
         is_busy = self._run is not None or self._found("messages") != []
         self._head("messages", messages_facts(self._sheet, previewing=is_busy))

@@ -44,6 +44,7 @@ class ChatPane(LineView):
         self._growing = GrowingText()
         self._said: LRUCache[Hashable, Strip] = LRUCache(_SAID_LINES)
         self._is_summary = False
+        self._known = 0  # spoken entries that were there when the end was followed last
 
     def on_mount(self) -> None:
         self.follow_sheet("rebuilt")
@@ -53,6 +54,15 @@ class ChatPane(LineView):
         """The index of the selected entry in the list."""
         cursor = self.cursor
         return self._spoken[cursor] if cursor is not None and cursor < len(self._spoken) else None
+
+    @property
+    def unread(self) -> int:
+        """How many spoken entries came while the end was not followed."""
+        return 0 if self.following else max(len(self._spoken) - self._known, 0)
+
+    def following_changed(self) -> None:
+        self._known = len(self._spoken)
+        super().following_changed()
 
     @property
     def indices(self) -> Sequence[int]:
