@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from triptych.edits import Edit, EditConflict, apply
+from triptych.edits import EditConflict, apply
 from triptych.entries import Entry
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
@@ -66,7 +66,7 @@ def load_of(sheet: Sheet) -> Load:
 def change_of(plan: Plan | SummaryPlan, sheet: Sheet, ink: str) -> Change | None:
     """What a plan would change at the head; None where it does nothing, or is not about that list any more."""
     entries, counter = sheet.session.entries, sheet.session.counter
-    edits = (Edit(1, plan.entries[0].id, plan.old, ()),) if isinstance(plan, SummaryPlan) else plan.edits
+    edits = (plan.removal,) if isinstance(plan, SummaryPlan) else plan.edits
     if not edits:
         return None
     try:

@@ -56,7 +56,7 @@ class Preview:
     @classmethod
     def of_request(cls, plan: SummaryPlan, ink: str) -> Preview:
         """Before there is a summary: what it would stand for."""
-        return cls({entry.id: None for entry in plan.old}, ink, 1)
+        return cls({entry.id: None for entry in plan.old}, ink, plan.start)
 
 
 def preview_of(plan: Plan | SummaryPlan | None, sheet: Sheet) -> Preview | None:

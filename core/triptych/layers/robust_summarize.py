@@ -1,0 +1,173 @@
+"""Layer 3 as one would ship it: what is old is summarized, and a summary that is none is refused with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from triptych.edits import Edit
+from triptych.entries import Acknowledgement, Entry, Summary
+from triptych.layers.cut_point import CutPoint, cut_point
+from triptych.layers.plan import Plan, make_plan
+from triptych.layers.rendering import in_pieces, rendered, request
+from triptych.layers.summarize import SummarizeParameters, SummaryPlan
+from triptych.messages import Message, text_of
+from triptych.reasons import Reason
+from triptych.tokens import TokenCounter
+
+REQUEST_SHARE = 0.6
+"""The part of a known window that one request fills: estimates differ from the model's own count."""
+
+RESERVED_SHARE = 0.2
+"""The part of a request that is left to the summary so far."""
+
+LEAST_ROOM = 100
+"""Tokens that a piece has room for in any case."""
+
+LONGEST_ERROR = 400
+_ERROR = re.compile(
+    r"\W*(?:(?:error|exception|failed|failure)\b.{0,80})?(?:\b(?:http|status|code|error)\W{0,3}[45]\d\d\b|\b429\b|"
+    r"too many requests|rate.?limit\w*\W+(?:exceeded|reached|hit)|overloaded|quota exceeded|context.?length.?exceeded)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobustSummaryPlan(SummaryPlan):
+    """As SummaryPlan.
+
+    point: where the list is parted. so_far: the earlier summary, "" where there is none. pieces: the rest of the old
+    part, rendered, one for each request.
+    """
+
+    point: CutPoint
+    so_far: str
+    pieces: tuple[str, ...]
+
+    @property
+    def start(self) -> int:
+        return self.point.start
+
+    @property
+    def old(self) -> tuple[Entry, ...]:
+        return tuple(self.entries[index] for index in range(self.start, self.cut) if index not in self.point.stays)
+
+    @property
+    def request_count(self) -> int:
+        return len(self.pieces)
+
+    def next_request(self, answers: Sequence[str]) -> tuple[Message, ...] | None:
+        if len(answers) == len(self.pieces):
+            return None
+        so_far = answers[-1] if answers else self.so_far
+        return request(_prompt(self.parameters), so_far, self.pieces[len(answers)])
+
+    def flaw_of(self, answers: Sequence[str]) -> Reason | None:
+        """An answer that repeats what it was asked to summarize, or that is an error's message."""
+        text, piece = answers[-1].strip(), self.pieces[len(answers) - 1]
+        if len(text) <= LONGEST_ERROR and _ERROR.match(text):
+            return Reason("summary.error_message", {"text": text})
+        if "</conversation" in text or (len(text) >= LONGEST_ERROR and text in piece):
+            return Reason("summary.echo")
+        return None
+
+    def with_summary(self, text: str, flaw: Reason | None = None) -> Plan:
+        flaws = {"flaw": flaw} if flaw is not None else {}
+        if not text.strip():
+            return self._refused(Reason("summarize.blank", flaws))
+        if flaw is not None:
+            return self._refused(Reason("summarize.refused", flaws))
+        old, total, tokens = self.old, self.counter.total, self.counter.tokens
+        inserted = self._inserted(text)
+        before, after = total(old), total(inserted)
+        values = {"replaced": len(old), "old_tokens": tokens(before), "new_tokens": tokens(after)}
+        if after >= before:
+            return self._refused(Reason("summarize.not_smaller", values))
+        if after > before * (1 - self.parameters.minimum_progress):
+            percent = round(self.parameters.minimum_progress * 100)
+            return self._refused(Reason("summarize.little_progress", {**values, "percent": percent}))
+        done = Reason("summarize.done", values)
+        return make_plan("summarize", self.entries, (self._edit(inserted),), done, self.counter)
+
+    def _refused(self, reason: Reason) -> Plan:
+        return make_plan("summarize", self.entries, (), reason, self.counter)
+
+    def _inserted(self, text: str) -> tuple[Entry, ...]:
+        parameters, mark = self.parameters, Summary(of=tuple(entry.id for entry in self.old))
+        summary = Entry(self.first_id, {"role": "user", "content": parameters.prefix + text}, (mark,))
+        if not parameters.acknowledgement:
+            return (summary,)
+        answer: Message = {"role": "assistant", "content": parameters.acknowledgement}
+        return summary, Entry(self.first_id + 1, answer, (Acknowledgement(),))
+
+    def _edit(self, inserted: tuple[Entry, ...]) -> Edit:
+        start, cut = self.start, self.cut
+        stays = tuple(self.entries[index] for index in range(start, cut) if index in self.point.stays)
+        after = self.entries[start - 1].id if start else None
+        return Edit(start, after, self.entries[start:cut], (*inserted, *stays))
+
+
+def plan(
+    entries: tuple[Entry, ...],
+    parameters: SummarizeParameters,
+    counter: TokenCounter,
+    first_id: int,
+    window: int | None,
+    original_of: Callable[[int], Entry | None] | None,
+) -> SummaryPlan | Plan:
+    """The first act. What is summarized or pinned already is no reason to ask for another summary."""
+    kept_tokens = parameters.kept_tokens if window is None else int(parameters.kept_share * window)
+    point = cut_point(entries, parameters.keep_turns, kept_tokens * counter.estimator.denominator, counter)
+    old = [index for index in range(point.start, point.cut) if index not in point.stays]
+    earlier = [index for index in old if entries[index].has_mark(Summary)]
+    fresh = [index for index in old if not _is_summarized(entries[index])]
+    so_far = "\n\n".join(text_of(entries[at].message).removeprefix(parameters.prefix) for at in earlier)
+    room = _room(so_far, parameters, counter, window)
+    # A character has less than 2 tokens by any estimator here.
+    longest = parameters.clip_characters if room is None else min(parameters.clip_characters, room // 2)
+    blocks = list(rendered(entries, fresh, longest, original_of))
+    values = {"turns": point.turns, "keep_turns": parameters.keep_turns, "old": len(old)}
+    if not blocks:
+        nothing = Reason("summarize.nothing_new" if old else "summarize.too_few_turns", values)
+        return make_plan("summarize", entries, (), nothing, counter)
+    room_weight = None if room is None else room * counter.estimator.denominator
+    pieces = tuple(in_pieces(blocks, room_weight, counter.estimator.weight))
+    return RobustSummaryPlan(
+        request=request(_prompt(parameters), so_far, pieces[0]),
+        reason=Reason(_WAYS[point.way], {**values, "requests": len(pieces) if len(pieces) > 1 else None}),
+        before=counter.count(entries),
+        cut=point.cut,
+        entries=entries,
+        parameters=parameters,
+        first_id=first_id,
+        counter=counter,
+        point=point,
+        so_far=so_far,
+        pieces=pieces,
+    )
+
+
+_WAYS = {
+    "turns": "summarize.old_turns",
+    "fewer_turns": "summarize.turns_too_long",
+    "inside_turn": "summarize.inside_turn",
+}
+
+
+def _is_summarized(entry: Entry) -> bool:
+    return entry.has_mark(Summary) or entry.has_mark(Acknowledgement)
+
+
+def _prompt(parameters: SummarizeParameters) -> str:
+    return f"{parameters.prompt}\nHeed above all: {parameters.focus}" if parameters.focus else parameters.prompt
+
+
+def _room(so_far: str, parameters: SummarizeParameters, counter: TokenCounter, window: int | None) -> int | None:
+    """Tokens that a piece may have; None for any number."""
+    whole = parameters.request_tokens or (int(REQUEST_SHARE * window) if window is not None else None)
+    if whole is None:
+        return None
+    weight, reserved = counter.estimator.weight, int(whole * RESERVED_SHARE) * counter.estimator.denominator
+    frame = sum(weight(text_of(message)) for message in request(_prompt(parameters), so_far or "-", ""))
+    return max(whole - counter.tokens(frame + max(reserved - weight(so_far), 0)), LEAST_ROOM)

@@ -1,0 +1,176 @@
+"""Layer 3, robust: what is always true of it, for any list, any pins and any parameters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.test_layers import ESTIMATOR, same
+from tests.core.test_robust_layers import entry_lists
+from tests.support_strategies import TEXTS, chat_lists, faults, turns
+from triptych.checks import problems, would_be_refused
+from triptych.edits import apply, inverse_of
+from triptych.entries import Acknowledgement, Entry, Summary, entries_from, messages_of
+from triptych.layers import summarize
+from triptych.layers.plan import Plan
+from triptych.layers.summarize import SummarizeParameters, SummaryPlan
+from triptych.messages import Message, is_tool_response, leading_system_count, pair_calls, text_of
+from triptych.tokens import ESTIMATORS, TokenCounter
+
+COUNTER = TokenCounter(ESTIMATORS["chars4"])
+PARAMETERS = st.builds(
+    SummarizeParameters,
+    keep_turns=st.integers(0, 4),
+    kept_tokens=st.sampled_from([0, 10, 50, 200, 32_000]),
+    acknowledgement=st.sampled_from(["", "ok"]),
+    prefix=st.sampled_from(["", "[so far]\n"]),
+    prompt=st.sampled_from(["", "Summarize."]),
+    request_tokens=st.sampled_from([None, None, 1, 300]),
+    clip_characters=st.sampled_from([1, 20, 2000]),
+    minimum_progress=st.sampled_from([0.0, 0.1, 0.9]),
+    flavour=st.just("robust"),
+)
+SUMMARIES = st.one_of(st.just("s"), st.just("summary so far"), TEXTS)
+
+
+def planned(entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter) -> SummaryPlan | Plan:
+    return summarize.plan(entries, parameters, counter, 1_000_000)
+
+
+def done(entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter, text: str) -> Plan:
+    first = planned(entries, parameters, counter)
+    return first.with_summary(text) if isinstance(first, SummaryPlan) else first
+
+
+def errors(messages: list[Message]) -> Counter[str]:
+    return Counter(problem.kind for problem in problems(messages) if problem.severity == "error")
+
+
+@given(entry_lists(), PARAMETERS, SUMMARIES, ESTIMATOR)
+def test_a_plan_saves_tokens_and_is_taken_back_exactly(
+    entries: tuple[Entry, ...], parameters: SummarizeParameters, text: str, counter: TokenCounter
+) -> None:
+    plan = done(entries, parameters, counter, text)
+    after = apply(entries, plan.edits)
+    assert plan.before == counter.count(entries)
+    assert plan.after == TokenCounter(counter.estimator).count(after)
+    assert counter.total(after) < counter.total(entries) or same(after, entries)
+    assert same(apply(after, inverse_of(plan.edits)), entries)
+
+
+@given(entry_lists(), PARAMETERS, ESTIMATOR)
+def test_no_orphan_and_no_unanswered_call_comes_about(
+    entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
+) -> None:
+    before = messages_of(entries)
+    after = messages_of(apply(entries, done(entries, parameters, counter, "s").edits))
+    was, now = pair_calls(before), pair_calls(after)
+    assert sum(owner is None for owner in now.results.values()) <= sum(owner is None for owner in was.results.values())
+    assert len(now.unanswered) <= len(was.unanswered)
+    assert errors(after) <= errors(before)
+
+
+@given(chat_lists(), PARAMETERS, SUMMARIES, ESTIMATOR)
+def test_a_sound_list_stays_sound(
+    messages: list[Message], parameters: SummarizeParameters, text: str, counter: TokenCounter
+) -> None:
+    entries = entries_from(messages)
+    after = messages_of(apply(entries, done(entries, parameters, counter, text).edits))
+    assert faults(after) == []
+    assert not would_be_refused(after)
+
+
+@given(entry_lists(), PARAMETERS, ESTIMATOR)
+def test_systems_at_the_beginning_pins_and_a_suffix_stay(
+    entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
+) -> None:
+    first = planned(entries, parameters, counter)
+    if not isinstance(first, SummaryPlan):
+        return
+    after = apply(entries, first.with_summary("s").edits)
+    if same(after, entries):
+        return
+    head = leading_system_count(messages_of(entries))
+    kept = entries[first.cut :]
+    assert same(after[:head], entries[:head])
+    assert after[head].has_mark(Summary)
+    assert after[head].message["role"] == "user"
+    assert same(after[len(after) - len(kept) :], kept)
+    assert {id(entry) for entry in entries if entry.pinned} <= {id(entry) for entry in after}
+    middle = [entry for entry in after[head + 1 : len(after) - len(kept)] if not entry.has_mark(Acknowledgement)]
+    order = {id(entry): at for at, entry in enumerate(entries)}
+    assert [order[id(entry)] for entry in middle] == sorted(order[id(entry)] for entry in middle)
+    assert {entry.id for entry in first.old} == set(after[head].marks[-1].of)  # type: ignore[attr-defined]
+
+
+@given(entry_lists(), PARAMETERS, ESTIMATOR)
+def test_without_a_new_turn_a_second_summary_is_none(
+    entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
+) -> None:
+    plan = done(entries, parameters, counter, "s")
+    if plan.edits:
+        again = summarize.plan(apply(entries, plan.edits), parameters, counter, 2_000_000)
+        assert isinstance(again, Plan)
+        assert again.edits == ()
+
+
+@given(chat_lists(), turns(), PARAMETERS, ESTIMATOR)
+def test_what_arrived_meanwhile_is_kept(
+    messages: list[Message], arrived: list[Message], parameters: SummarizeParameters, counter: TokenCounter
+) -> None:
+    entries, later = entries_from(messages), entries_from(arrived, first_id=5_000)
+    plan = done(entries, parameters, counter, "s")
+    after = apply((*entries, *later), plan.edits)
+    assert same(after, (*apply(entries, plan.edits), *later))
+
+
+@given(entry_lists(), PARAMETERS, ESTIMATOR)
+def test_the_newest_question_is_never_summarized_while_it_is_answered(
+    entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
+) -> None:
+    asked = Entry(900_000, {"role": "user", "content": "What now?"})
+    call = {"id": "new", "type": "function", "function": {"name": "grep", "arguments": "{}"}}
+    working = [
+        Entry(900_001, {"role": "assistant", "content": None, "tool_calls": [call]}),
+        Entry(900_002, {"role": "tool", "tool_call_id": "new", "content": "long " * 200}),
+    ]
+    for arrived in ((asked,), (asked, *working)):
+        whole = (*entries, *arrived)
+        after = apply(whole, done(whole, parameters, counter, "s").edits)
+        assert same(after[len(after) - len(arrived) :], arrived)
+
+
+@given(entry_lists(), PARAMETERS, ESTIMATOR)
+def test_the_requests_hold_the_old_part_and_nothing_of_an_earlier_summary_twice(
+    entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
+) -> None:
+    first = planned(entries, parameters, counter)
+    if not isinstance(first, SummaryPlan):
+        return
+    answers: list[str] = []
+    while (request := first.next_request(answers)) is not None:
+        assert [message["role"] for message in request] == ["system", "user"]
+        assert len(answers) == 0 or f"<summary>\nanswer {len(answers)}\n</summary>" in request[1]["content"]
+        answers.append(f"answer {len(answers) + 1}")
+    assert len(answers) == first.request_count
+    assert first.request == first.next_request([])
+
+
+def test_turns_in_the_text_protocol_are_the_users_alone() -> None:
+    response = "<tool_response>\n[工具 grep 執行結果]：\nfound\n</tool_response>"
+    messages = [{"role": "user", "content": f"q{n}" * 50} for n in range(3)]
+    listed = [
+        messages[0],
+        {"role": "assistant", "content": "call"},
+        {"role": "user", "content": response},
+        *messages[1:],
+    ]
+    entries = entries_from(listed)
+    first = summarize.plan(entries, replace(SummarizeParameters.robust(), keep_turns=2), COUNTER, 99)
+    assert isinstance(first, SummaryPlan)
+    assert first.cut == 3
+    assert is_tool_response(first.old[-1].message)
+    assert "[tool] <tool_response>" in text_of(first.request[1])
