@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.support_desk import Desk, read, tool_turn
-from tests.support_scripted_model import asks_for, says
+from tests.support_scripted_model import asks_for, fails, says
 from tests.support_session_files import SYSTEM
+from triptych import agent
 from triptych.entries import Interrupted, Truncated, messages_of
 from triptych.formats import FormatError
 from triptych.layers import clear
 from triptych.layers.clear import ClearParameters
+from triptych.models.base import ModelError, TextDelta
 from triptych.policy import preset
 from triptych.reasons import Reason
 from triptych.recovery import take_up
@@ -317,3 +319,14 @@ async def test_a_first_change_that_replaces_what_was_there_is_remembered(tmp_pat
     reopened = again(path)
     assert all_states(reopened) == all_states(session), "a mark's 0 is not nothing either"
     assert reopened.undo()
+
+
+async def test_a_draft_of_an_answer_that_failed_is_not_told_after_the_end_of_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "DRAFT_SECONDS", 0.0)
+    path = tmp_path / "s.json"
+    desk = Desk([SYSTEM], LESSON, outputs=["found"], file=path)
+    with pytest.raises(ModelError):
+        await desk.ask("go", asks_for(read("a")), fails(after=[TextDelta("It begins and")]))
+    assert messages_of(again(path).entries) == desk.messages

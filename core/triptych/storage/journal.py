@@ -303,8 +303,9 @@ class _Reader:
                 self._draft.clear()
             case "draft":
                 self._draft.append(str(record["text"]))
-            case "intent":
+            case "intent":  # nothing is saved while an answer is under way
                 self._lists[record["sha256"]] = record["head"]
+                self._draft.clear()
             case "done":
                 self._lists = {record["sha256"]: record["head"]}
             case _:
