@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -101,8 +102,6 @@ async def play(moves: Sequence[Move], player: InProcess | Terminal, file: Path, 
 
 
 class InProcess:
-    """Bytes become events as a terminal's do."""
-
     def __init__(self, app: TriptychApp) -> None:
         self._app, self._driver, self._parser = app, app._driver, XTermParser(False)
 
@@ -121,6 +120,7 @@ async def in_process(case: Case, folder: Path) -> None:
     app, kept = app_on(session), session.session
     app._fatal_error = app._close_messages_no_wait
     async with app.run_test(size=(120, 40)):
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)  # ctrl+c ends this program, not the application
         try:
             await play(case.moves, InProcess(app), file, lambda: app._exit or app._exception is not None)
             await _works_as_ever(app)
@@ -219,8 +219,7 @@ def fewest_moves(case: Case, fault: str) -> Sequence[Move]:
             case = fewer
         else:
             place += size
-        if place >= len(case.moves):
-            size, place = size // 2, 0
+        size, place = (size, place) if place < len(case.moves) else (size // 2, 0)
     return case.moves
 
 

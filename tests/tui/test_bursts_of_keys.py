@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,12 @@ async def test_what_a_server_says_while_its_dialog_is_left_goes_nowhere(tmp_path
         await dialog.dismiss(None)
         dialog._show(dialog._health)
         assert app.screen is app.workbench
+
+
+async def test_two_panels_asked_for_at_once_come_one_after_the_other(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(5), ScriptedModel([])))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asyncio.gather(app.workbench.action_layer("clear"), app.workbench.action_layer("truncate"))
+        await until(pilot, lambda: "Truncate tool results" in screen_text(app), "the second")
+        await pilot.press("escape", *"seen")
+        assert app.workbench.query_one(PromptText).text == "seen"

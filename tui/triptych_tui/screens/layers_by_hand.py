@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,7 @@ class LayersByHand:
         self._selected: int | None = None
         self._writing: Worker[None] | None = None
         self._focus_before: Widget | None = None
+        self._opening = asyncio.Lock()  # a key and the palette can ask for panels at once
 
     @property
     def is_writing(self) -> bool:
@@ -61,6 +63,10 @@ class LayersByHand:
 
     async def open(self, layer: Layer, selected: int | None) -> None:
         """Plan a layer and show it; `selected` is the index of the entry that layer 1 should cut alone, if it can."""
+        async with self._opening:
+            await self._open(layer, selected)
+
+    async def _open(self, layer: Layer, selected: int | None) -> None:
         if selected is not None and not is_result(self._session.entries[selected].message):
             selected = None
         run = plan_by_hand(self._session, layer_of_key(self._session, layer), selected)
