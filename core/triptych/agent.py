@@ -9,39 +9,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from time import monotonic
-from typing import NamedTuple
 
+from triptych.checks import would_be_refused
 from triptych.edits import append_edit
 from triptych.entries import Entry, Interrupted, messages_of
-from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TextStreamed, TurnEnded
+from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TurnEnded
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import Message, ToolCall, tool_calls
 from triptych.models.assemble import AnswerBuilder
-from triptych.models.base import ChatModel, ModelError, ReasoningDelta, Request, TextDelta
-from triptych.models.retries import Wait, stream_with_retries, wait_silently
+from triptych.models.base import ChatModel, ModelError, Request
+from triptych.models.retries import Wait, wait_silently
 from triptych.pictures import Picture, user_message
-from triptych.policy import decide
+from triptych.policy import Decision, decide
 from triptych.reasons import Reason, TriptychError
+from triptych.repairs import repaired
 from triptych.session import Session, SpareSummary
 from triptych.stages import Stage
-from triptych.tokens import Usage
+from triptych.streaming import CUT_SHORT, stream
+from triptych.summary_writing import WrittenSummary, write_summary
+from triptych.tokens import Measured
 from triptych.tools.base import Toolbox
 
 Gate = Callable[[Stage, Plan | SummaryPlan | None, Reason], Awaitable[None]]
 """Awaited after planning and before applying; the plan is None where a stage changes nothing that is known yet."""
 
-DRAFT_SECONDS = 0.25
-"""How often what has streamed is kept, should the program be killed."""
-
 INTERRUPTED_RESULT = "[interrupted: the turn ended before this tool answered]"
 
 _MODEL_STAGES: frozenset[Stage] = frozenset({"request", "answer", "summarize"})
-_CUT_SHORT = ("length", "content_filter")
 
 
 async def open_gate(stage: Stage, plan: Plan | SummaryPlan | None, reason: Reason) -> None:
@@ -84,58 +82,6 @@ async def run_turn(
     return outcome
 
 
-class WrittenSummary(NamedTuple):
-    """A summary as the model wrote it, the plan that puts it in place, and what its request cost, if that is known.
-
-    flaw: what went wrong while it was written, None where nothing did.
-    """
-
-    text: str
-    plan: Plan
-    usage: Usage | None
-    flaw: Reason | None
-
-
-async def write_summary(
-    session: Session, plan: SummaryPlan, model: ChatModel, wait: Wait = wait_silently
-) -> WrittenSummary:
-    """Layer 3's second act: send the plan's request and put the summary into the plan. Nothing is applied yet.
-
-    Raises ModelError when the request fails.
-    """
-    builder = AnswerBuilder()
-    try:
-        await _stream(session, model, Request(plan.request), builder, wait, summary=True)
-    finally:
-        session.emit(StreamEnded())
-    flaw = _flaw_of(builder)
-    return WrittenSummary(builder.text, plan.with_summary(builder.text, flaw), builder.usage, flaw)
-
-
-def _flaw_of(summary: AnswerBuilder) -> Reason | None:
-    """Why an answer is no whole summary."""
-    calls = tool_calls(summary.message())
-    if calls and not summary.text.strip():
-        return Reason("summary.called_tool", {"tool": calls[0].name})
-    if summary.finish in _CUT_SHORT:
-        return Reason("summary.cut_off" if summary.finish == "length" else "summary.filtered")
-    return None
-
-
-async def _stream(
-    session: Session, model: ChatModel, request: Request, builder: AnswerBuilder, wait: Wait, *, summary: bool = False
-) -> None:
-    drafted, drafted_at = 0, monotonic()
-    async with aclosing(stream_with_retries(model, request, wait)) as deltas:
-        async for delta in deltas:
-            builder.add(delta)
-            if isinstance(delta, TextDelta | ReasoningDelta):
-                session.emit(TextStreamed(delta.text, summary, reasoning=isinstance(delta, ReasoningDelta)))
-            if not summary and monotonic() - drafted_at >= DRAFT_SECONDS and len(builder.text) > drafted:
-                session.keep_draft(builder.text[drafted:])
-                drafted, drafted_at = len(builder.text), monotonic()
-
-
 def interrupted_result(call: ToolCall) -> Message:
     """The result that closes a call nobody answered."""
     return {"role": "tool", "tool_call_id": call.id, "content": INTERRUPTED_RESULT}
@@ -156,6 +102,7 @@ class _Turn:
         self._open_calls: list[ToolCall] = []
         self._summary_due = False
         self._summary: SpareSummary | None = None  # applied in this turn
+        self._summary_refused = False  # once in this turn, which would be so again
 
     async def run(self, text: str, pictures: Sequence[Picture]) -> tuple[Outcome, Reason | None]:
         stages = self._session.policy.stages
@@ -165,12 +112,13 @@ class _Turn:
 
         await self._enter("receive", Reason("turn.received", {"characters": len(text)}))
         self._session.append("receive", user_message(text, pictures), Reason("turn.received"), self._action)
-        await self._run_layers(before)
         outcome: Outcome = "too_many_rounds"
         reason: Reason | None = Reason("turn.too_many_rounds", {"rounds": self._session.policy.max_tool_rounds})
-        for _ in range(self._session.policy.max_tool_rounds):
+        for number in range(self._session.policy.max_tool_rounds):
+            if number == 0 or self._session.policy.every_request:
+                await self._run_layers(before)
             answer = await self._answer()
-            if answer.finish in _CUT_SHORT:  # calls that were cut off in the middle are not run, nor those before them
+            if answer.finish in CUT_SHORT:  # calls that were cut off in the middle are not run, nor those before them
                 self.close_open_calls(Reason("turn.cut_off" if answer.finish == "length" else "turn.filtered"))
             if not self._open_calls:
                 outcome, reason = _outcome_of(answer)
@@ -219,7 +167,9 @@ class _Turn:
     async def _run_layer_2(self, stage: Stage) -> None:
         session, policy = self._session, self._session.policy
         if stage == "clear" and policy.clear:
-            plan = clear.plan(session.entries, policy.clear, session.counter)
+            window = self._model.window
+            overflows = window is not None and self._size().tokens > window
+            plan = clear.plan(session.entries, policy.clear, session.counter, overflows=overflows)
         elif stage == "prune" and policy.prune:
             plan = prune.plan(session.entries, policy.prune, session.counter)
         else:
@@ -230,16 +180,21 @@ class _Turn:
 
     async def _decide(self) -> None:
         session = self._session
-        weight = session.counter.total(session.entries) + session.counter.schemas_weight(self._tools.schemas())
-        decision = decide(session.policy, session.entries, session.size(weight), self._model.window)
+        decision = decide(session.policy, session.entries, self._size(), self._model.window)
+        if decision.due and self._summary_refused:
+            decision = Decision(False, Reason("decide.refused_before"))
         self._summary_due = decision.due
         await self._enter("decide", decision.reason)
 
+    def _size(self) -> Measured:
+        """The size of the next request."""
+        counter = self._session.counter
+        return self._session.size(counter.total(self._session.entries) + counter.schemas_weight(self._tools.schemas()))
+
     async def _summarize(self) -> None:
-        session, parameters = self._session, self._session.policy.summarize
-        if not self._summary_due or parameters is None:
+        session, first = self._session, self._planned_summary()
+        if not self._summary_due or first is None:
             return
-        first = summarize.plan(session.entries, parameters, session.counter, session.new_ids(2))
         if not isinstance(first, SummaryPlan):
             await self._enter("summarize", first.reason, first, actor="program")
             return
@@ -252,11 +207,13 @@ class _Turn:
                 written = await write_summary(session, first, self._model, self._wait)
             except ModelError as error:
                 # The question can still be asked with the whole list; if the fault stays, the request will say so.
+                self._summary_refused = True
                 await self._enter("summarize", Reason("summarize.failed", {"why": error.reason}), actor="program")
                 return
             seconds = monotonic() - started
         plan = written.plan
         await self._enter("summarize", plan.reason, plan, actor="program")
+        self._summary_refused = not plan.edits
         if plan.edits:
             session.perform(plan, self._action, seconds=seconds, usage=written.usage)
             self._summary = SpareSummary(messages_of(first.old), written.text, written.flaw)
@@ -288,14 +245,29 @@ class _Turn:
 
     def _can_summarize(self) -> bool:
         """Whether layer 3 runs in turns, has not run in this one, and finds something old."""
-        policy, parameters = self._session.policy, self._session.policy.summarize
+        policy = self._session.policy
         runs = "summarize" in policy.stages and "summarize" not in policy.off
-        if parameters is None or not runs or self._summary is not None:
-            return False
-        return summarize.split(messages_of(self._session.entries), parameters.keep_turns) is not None
+        return runs and self._summary is None and isinstance(self._planned_summary(), SummaryPlan)
+
+    def _planned_summary(self) -> SummaryPlan | Plan | None:
+        """Layer 3's first act on the list at the head; None where the policy has no such layer."""
+        session, parameters, window = self._session, self._session.policy.summarize, self._model.window
+        if parameters is None:
+            return None
+        original_of, ids = session.timeline.original, session.new_ids(2)
+        return summarize.plan(session.entries, parameters, session.counter, ids, window=window, original_of=original_of)
+
+    async def _repair(self) -> None:
+        """Bring a list that an API would refuse in order, as a step of its own."""
+        session = self._session
+        if would_be_refused(messages_of(session.entries)):
+            plan = repaired(session.entries, session.counter, session.new_ids)
+            await self._enter("repair", plan.reason, plan)
+            session.perform(plan, self._action)
 
     async def _request(self) -> AnswerBuilder:
         """One request; its answer becomes an entry, and its calls are open."""
+        await self._repair()
         session = self._session
         self._requests += 1
         entries, schemas = session.entries, self._tools.schemas()
@@ -305,7 +277,7 @@ class _Turn:
         await self._enter("request", Reason("turn.request", values))
         builder, started = AnswerBuilder(), monotonic()
         try:
-            await _stream(session, self._model, Request(tuple(messages_of(entries)), schemas), builder, self._wait)
+            await stream(session, self._model, Request(tuple(messages_of(entries)), schemas), builder, self._wait)
             calls = self._calls_of(builder)
             if not calls:
                 await self._enter("answer", Reason("turn.answer"))
@@ -354,7 +326,7 @@ class _Turn:
     async def _append_result(self, result: Entry, stages: Iterable[Stage], *, failed: bool) -> None:
         """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole.
 
-        The message of a tool that `failed` is cut like any other.
+        In the lesson's flavour the message of a tool that `failed` is cut like any other.
         """
         session, policy = self._session, self._session.policy
         parameters = policy.truncate if policy.runs("truncate") else None
@@ -365,8 +337,9 @@ class _Turn:
         for stage in stages:
             if stage == "truncate" and parameters is not None:
                 with_result = (*session.entries, result)
-                cut_plan = truncate.plan(with_result, parameters, session.counter, (len(with_result) - 1,))
-                if failed and cut_plan.edits:
+                place = (len(with_result) - 1,)
+                cut_plan = truncate.plan(with_result, parameters, session.counter, place, failed=failed)
+                if failed and cut_plan.edits and parameters.flavour == "lesson":
                     reason_of_cut = Reason("truncate.cut_error", cut_plan.reason.values, cut_plan.reason.variables)
                     cut_plan = replace(cut_plan, reason=reason_of_cut)
                 await self._enter("truncate", cut_plan.reason, cut_plan)

@@ -30,6 +30,13 @@ class TextStreamed(NamedTuple):
     reasoning: bool = False
 
 
+class SummaryPieceSent(NamedTuple):
+    """A summary takes several requests, and this is the `number`th `of` them (from 1) that is sent."""
+
+    number: int
+    of: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamEnded:
     """What was streamed has become an entry, or was dropped."""
@@ -85,6 +92,7 @@ class SaveFailed(NamedTuple):
 Event = (
     StageEntered
     | TextStreamed
+    | SummaryPieceSent
     | StreamEnded
     | StepCommitted
     | HeadMoved

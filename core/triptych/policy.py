@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from types import UnionType
-from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from triptych.entries import Entry, Summary, messages_of
 from triptych.layers.clear import ClearParameters
@@ -33,22 +33,32 @@ class PolicyError(TriptychError):
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """When layer 3 runs by itself; exactly one is set, or none: then it runs by hand only.
+    """When layer 3 runs by itself; exactly one of the first three is set, or none: then it runs by hand only.
 
     turns: at more user messages than this.
     window_share: when the context fills this part of the window (0 to 1), measured where a measure is known.
+    tokens: when the context has at least this many, measured where a measure is known.
+    turns_without_window: beside `window_share`, at more turns than this where the window is unknown.
     """
 
     turns: int | None = None
     window_share: float | None = None
+    tokens: int | None = None
+    turns_without_window: int | None = None
 
     def __post_init__(self) -> None:
-        if self.turns is not None:
-            at_least("turns", self.turns, 1)
+        for name in ("turns", "tokens", "turns_without_window"):
+            at_least(name, getattr(self, name), 1)
         if self.window_share is not None and not 0 < self.window_share <= 1:
             raise ParameterError("parameter.not_a_share", name="window_share", value=self.window_share)
-        if self.turns is not None and self.window_share is not None:
-            raise ParameterError("parameter.two_triggers", names="turns, window_share")
+        names = [name for name in ("turns", "window_share", "tokens") if getattr(self, name) is not None]
+        if len(names) > 1:
+            raise ParameterError("parameter.two_triggers", names=", ".join(names))
+
+    @classmethod
+    def robust(cls) -> Trigger:
+        """At 75 % of the window, or more than 20 turns where it is unknown."""
+        return cls(window_share=0.75, turns_without_window=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,8 @@ class Policy:
 
     off: layers that keep their parameters but do not run in a turn.
     stages: the order in which a turn goes through them; between `request` and `answer` they repeat for every result.
+    every_request: the stages before `request` run before every request of a turn, not only before the first: else one
+        question with many calls is never shortened.
     max_tool_rounds: requests with tool calls in one turn before the turn is stopped.
     estimator: the name of the token estimator.
     source, date, note: where the rules come from, for readers.
@@ -70,6 +82,7 @@ class Policy:
     summarize: SummarizeParameters | None = None
     trigger: Trigger = Trigger()
     off: tuple[Layer, ...] = ()
+    every_request: bool = False
     max_tool_rounds: int = 25
     estimator: str = "meowgent"
     source: str = ""
@@ -115,7 +128,7 @@ class Policy:
     ) -> Policy:
         """The policy with numbers given on the command line, where it has the layer they belong to.
 
-        `keep_turns` is layer 3's; a trigger by turns moves along with it, as in the lesson, where they are one number.
+        `keep_turns` is layer 3's; the lesson's trigger by turns moves along with it: there they are one number.
         """
         changed = self
         if limit is not None and changed.truncate:
@@ -124,7 +137,8 @@ class Policy:
             changed = replace(changed, clear=replace(changed.clear, keep=keep))
         if keep_turns is not None and changed.summarize:
             summarize = replace(changed.summarize, keep_turns=keep_turns)
-            trigger = replace(changed.trigger, turns=keep_turns) if changed.trigger.turns else changed.trigger
+            moves_along = changed.trigger.turns and changed.summarize.flavour == "lesson"
+            trigger = replace(changed.trigger, turns=keep_turns) if moves_along else changed.trigger
             changed = replace(changed, summarize=summarize, trigger=trigger)
         return changed
 
@@ -145,12 +159,25 @@ def decide(policy: Policy, entries: Sequence[Entry], size: Measured, window: int
     trigger = policy.trigger
     if trigger.turns is not None:
         return _decide_by_turns(trigger.turns, policy.summarize, entries)
+    if trigger.tokens is not None:
+        due, values = size.tokens >= trigger.tokens, {"tokens": size.tokens, "threshold": trigger.tokens}
+        return Decision(
+            due, Reason("decide.tokens_over" if due else "decide.tokens_within", {**values, "kind": size.kind})
+        )
+    if trigger.window_share is not None and window is None and trigger.turns_without_window is not None:
+        return _decide_by_turns(trigger.turns_without_window, policy.summarize, entries)
     if trigger.window_share is not None:
         return _decide_by_share(trigger.window_share, size, window)
     return Decision(False, Reason("decide.by_hand_only"))
 
 
 def _decide_by_turns(limit: int, parameters: SummarizeParameters, entries: Sequence[Entry]) -> Decision:
+    if parameters.flavour == "robust":
+        from triptych.layers.exchanges import real_turn_starts  # on first use: the window opens without it
+
+        turns = len(real_turn_starts(entries))
+        id = "decide.turns_over" if turns > limit else "decide.turns_within"
+        return Decision(turns > limit, Reason(id, {"turns": turns, "limit": limit}))
     messages = messages_of(entries)
     users = user_indices(messages)
     due = len(users) > limit
@@ -223,4 +250,6 @@ def _value(hint: Any, value: Any, policy: str, where: str) -> Any:
     allowed = {hint, *get_args(hint)} if isinstance(hint, UnionType) else {hint}
     if type(value) in allowed or (type(value) is int and float in allowed):
         return value
+    if isinstance(value, str) and get_origin(hint) is Literal:
+        return value  # whether it is one of those is the parameters' to say
     raise PolicyError("policy.wrong_type", policy=policy, key=where)

@@ -10,7 +10,7 @@ import pytest
 from tests.support_desk import Desk, read, tool_turn
 from tests.support_scripted_model import asks_for, fails, says
 from tests.support_session_files import SYSTEM
-from triptych import agent
+from triptych import streaming
 from triptych.entries import Interrupted, Truncated, messages_of
 from triptych.formats import FormatError
 from triptych.layers import clear
@@ -324,7 +324,7 @@ async def test_a_first_change_that_replaces_what_was_there_is_remembered(tmp_pat
 async def test_a_draft_of_an_answer_that_failed_is_not_told_after_the_end_of_its_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent, "DRAFT_SECONDS", 0.0)
+    monkeypatch.setattr(streaming, "DRAFT_SECONDS", 0.0)
     path = tmp_path / "s.json"
     desk = Desk([SYSTEM], LESSON, outputs=["found"], file=path)
     with pytest.raises(ModelError):

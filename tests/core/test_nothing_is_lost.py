@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.support_scripted_model import Answer, Checkpoints, ScriptedModel, ScriptedTool, asks_for, fails, says
 from tests.support_strategies import TEXTS, chat_lists, faults, junk_messages
-from triptych import agent
+from triptych import streaming
 from triptych.agent import INTERRUPTED_RESULT, run_turn
 from triptych.checks import would_be_refused
 from triptych.entries import Entry, entries_from, messages_of
@@ -208,7 +208,7 @@ class NothingIsLost(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="triptych-test-"))
         self.path = self.folder / "s.json"
         self.loop = asyncio.new_event_loop()
-        self.often = patch.object(agent, "DRAFT_SECONDS", 0.0)  # every piece of an answer is kept at once
+        self.often = patch.object(streaming, "DRAFT_SECONDS", 0.0)  # every piece of an answer is kept at once
         self.often.start()
         self.calls = 0
         self.sound = True

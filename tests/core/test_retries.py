@@ -25,7 +25,7 @@ from tests.support_openai_server import (
     text_chunks,
 )
 from tests.support_session_files import kept_at
-from triptych.agent import run_turn, write_summary
+from triptych.agent import run_turn
 from triptych.entries import entries_from, messages_of
 from triptych.events import TextStreamed, TurnEnded
 from triptych.layers import summarize
@@ -36,6 +36,7 @@ from triptych.models.retries import Retry
 from triptych.policy import Policy
 from triptych.session import Session
 from triptych.storage.session_file import SessionFile
+from triptych.summary_writing import write_summary
 from triptych.tools.base import Toolbox
 
 TALK = questions(2)

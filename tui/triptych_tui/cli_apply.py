@@ -172,7 +172,7 @@ def apply_summarize(job: Job, focus: str | None, summary: str | None, **flags: A
     parameters = _with(lesson, keep_turns=settings.keep_turns, prompt=prompt)
 
     def planned(session: Session) -> Outcome:
-        from triptych.agent import write_summary
+        from triptych.summary_writing import write_summary
 
         first = summarize.plan(session.entries, parameters, session.counter, session.new_ids(2))
         if not isinstance(first, SummaryPlan):

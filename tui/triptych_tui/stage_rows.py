@@ -207,6 +207,8 @@ def _stages_of(policy: Policy) -> tuple[Stage, ...]:
 
 
 def _place(stages: Sequence[Stage], stage: Stage) -> int:
+    if stage == "repair":  # done for the sake of a request
+        stage = "request"
     return stages.index(stage) if stage in stages else len(stages)
 
 

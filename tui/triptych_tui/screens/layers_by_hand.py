@@ -10,7 +10,6 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.worker import Worker
 
-from triptych.agent import write_summary
 from triptych.edits import EditConflict
 from triptych.layers.parameters import ParameterError
 from triptych.layers.plan import Plan
@@ -19,6 +18,7 @@ from triptych.messages import is_result
 from triptych.models.base import ModelError
 from triptych.reasons import Reason
 from triptych.stages import Layer
+from triptych.summary_writing import write_summary
 from triptych.tokens import Usage
 from triptych_tui.hand_run import EDITABLE, HandRun, layer_of_key, plan_by_hand, with_texts
 from triptych_tui.launch import OpenedSession
