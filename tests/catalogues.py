@@ -89,6 +89,13 @@ def untranslated(catalogue: Catalog) -> Iterator[str]:
             yield message.id if isinstance(message.id, str) else message.id[0]
 
 
+def sentences(language: str) -> Iterator[tuple[str, str]]:
+    """Every sentence in English, of two forms the first, and in a language."""
+    for message in _messages(stored(language)):
+        english, own = (text if isinstance(text, str) else text[0] for text in (message.id, message.string))
+        yield english, own
+
+
 def _messages(catalogue: Catalog) -> Iterator:
     return (message for message in catalogue if message.id)
 

@@ -297,6 +297,11 @@ def _rests(app: TriptychApp) -> bool:
     return not app.workbench._is_running
 
 
+def _streams(app: TriptychApp) -> bool:
+    """A caret stands behind what has come."""
+    return any(line.endswith(("▏", "|")) for line in screen_text(app).splitlines())
+
+
 def _counts_down(app: TriptychApp) -> bool:
     return app.workbench.query_one(StageBar).moment.retry is not None
 
@@ -447,7 +452,7 @@ SCENES: tuple[Scene, ...] = (
         "streaming",
         streaming,
         (
-            State("thinking", ("y", "enter"), running=True),
+            State("thinking", ("y", "enter"), _streams, running=True),
             State("thinking, the messages", ("tab", "tab"), running=True),
             State("cancelled", ("escape",), _rests),
         ),

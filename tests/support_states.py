@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,10 +96,10 @@ async def walk(scenes: Iterable[Scene], folder: Path, look: Settings) -> AsyncIt
 async def _go_to(pilot: Pilot[int], app: TriptychApp, stage: Stage, state: State) -> None:
     for key in state.keys:
         app.post_message(Key(_character_to_key(key), key) if len(key) == 1 else Key(key, None))
-        await _hear(pilot)
+        await _hear(app)
     if state.then is not None:
         await state.then(pilot, stage)
-        await _hear(pilot)
+        await _hear(app)
     bench = app.workbench
     for _ in range(500):
         if (state.running or bench._is_waiting or not bench._is_running) and state.when(app):
@@ -109,10 +109,13 @@ async def _go_to(pilot: Pilot[int], app: TriptychApp, stage: Stage, state: State
     raise AssertionError(f"never: {state.name}\n{screen_text(app)}")
 
 
-async def _hear(pilot: Pilot[int]) -> None:
-    """Let a key go from the application to what has the focus, and up again to who has a binding for it."""
-    for _ in range(2):
-        await pilot.pause(0)
+async def _hear(app: TriptychApp) -> None:
+    """Let a key go from the application to what has the focus, and on to its screen."""
+    for node in (lambda: app, lambda: app.focused or app.screen, lambda: app.screen):
+        heard = asyncio.Event()
+        if node().call_later(heard.set):
+            with suppress(TimeoutError):  # what is taken away by the key hears nothing more
+                await asyncio.wait_for(heard.wait(), 1)
 
 
 def _shown(scene: Scene, state: State, app: TriptychApp, stage: Stage) -> Shown:
