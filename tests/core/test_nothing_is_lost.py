@@ -11,6 +11,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -327,10 +328,8 @@ class NothingIsLost(RuleBasedStateMachine):
         before, known = self.session.timeline.head, self.session.timeline.last_id
         model = ScriptedModel(script, checkpoints=checkpoints)
         tools = Toolbox([ScriptedTool("read_file", outputs, checkpoints)])
-        try:
+        with suppress(ModelError, asyncio.CancelledError):
             self.loop.run_until_complete(run_turn(self.session, text, model=model, tools=tools, gate=gate))
-        except (ModelError, asyncio.CancelledError):
-            pass
         assert self.session.timeline.head == before or any(
             entry.message["content"] == text
             for step in self.session.timeline.path()
