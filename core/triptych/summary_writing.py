@@ -49,7 +49,7 @@ async def write_summary(
             session.emit(StreamEnded())
         answers.append(builder.text)
         usage = _sum(usage, builder.usage)
-        flaw = _flaw_of(builder) or plan.flaw_of(answers)
+        flaw = _flaw_of(builder, plan) or plan.flaw_of(answers)
         if not builder.text.strip():
             break
     return WrittenSummary(answers[-1], plan.with_summary(answers[-1], flaw), usage, flaw)
@@ -61,10 +61,10 @@ def _sum(usage: Usage | None, more: Usage | None) -> Usage | None:
     return Usage(usage.prompt_tokens + more.prompt_tokens, usage.completion_tokens + more.completion_tokens)
 
 
-def _flaw_of(summary: AnswerBuilder) -> Reason | None:
-    """Why an answer is no whole summary."""
+def _flaw_of(summary: AnswerBuilder, plan: SummaryPlan) -> Reason | None:
+    """Why an answer is no whole summary. What is said beside a call is one in the lesson's flavour alone."""
     calls = tool_calls(summary.message())
-    if calls and not summary.text.strip():
+    if calls and (plan.parameters.flavour == "robust" or not summary.text.strip()):
         return Reason("summary.called_tool", {"tool": calls[0].name})
     if summary.finish in CUT_SHORT:
         return Reason("summary.cut_off" if summary.finish == "length" else "summary.filtered")

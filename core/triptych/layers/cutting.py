@@ -117,6 +117,8 @@ def _middle_of_lines(text: str, head: int, tail: int, notice: Callable[[int], st
     head_end = len("\n".join(lines[:head]))
     tail_start = len(text) - len("\n".join(lines[len(lines) - tail :]))
     words = "" if notice is None else notice(len(lines) - head - tail).strip("\n")
+    if not words:
+        return Middle(head_end, tail_start, "\n" if head and tail else "")
     return Middle(head_end, tail_start, ("\n" if head else "") + words + ("\n" if tail else ""))
 
 

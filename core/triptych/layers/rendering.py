@@ -25,7 +25,7 @@ SO_FAR = "summary"
 CONVERSATION = "conversation"
 """The tags that fence an earlier summary and the conversation."""
 
-_FENCED = re.compile(rf"<({SO_FAR}|{CONVERSATION})(-\d+)?>\n(.*)\n</\1\2>", re.DOTALL)
+_FENCED = re.compile(rf"<({SO_FAR}|{CONVERSATION})(|-\d+)>\n(.*?)\n</\1\2>", re.DOTALL)
 
 
 class Fenced(NamedTuple):
@@ -69,7 +69,7 @@ def _label(messages: Sequence[Message], owner: tuple[int, int], number: int) -> 
 
 def _said(message: Message) -> str:
     text = thought_and_said(message)[1] if role_of(message) == "assistant" else text_of(message)
-    return "\n".join(filter(None, (text, *[PICTURE_SIGN] * pictures_in(message))))
+    return " ".join(filter(None, (text, *[PICTURE_SIGN] * pictures_in(message))))
 
 
 def _clipped(text: str, longest: int) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from triptych.layers.summarize import SUMMARY_PROMPT
+from triptych.layers.summarize import ROBUST_PROMPT, SUMMARY_PROMPT
 from triptych.messages import Message, answered_id, is_result, role_of, text_of, tool_calls
 from triptych.models.base import ModelError, Request
 from triptych.models.offline_answers import Answer, answer_to
 from triptych.models.offline_language import CJK
-from triptych.models.offline_summary import summary_of
+from triptych.models.offline_summary import summary_of, summary_of_fenced
 from triptych.tokens import MeowgentEstimator, TokenCounter
 
 _WORD = re.compile(rf"[{CJK}]|\s*[^\s{CJK}]+|\s+")
@@ -44,6 +44,8 @@ def _answer(request: Request) -> Answer:
     first, *rest = request.messages or ({},)
     if role_of(first) == "system" and text_of(first).startswith(SUMMARY_PROMPT):
         return Answer(summary_of("\n".join(map(text_of, rest))))
+    if role_of(first) == "system" and text_of(first).startswith(ROBUST_PROMPT):
+        return Answer(summary_of_fenced("\n".join(map(text_of, rest))))
     return answer_to(request)
 
 

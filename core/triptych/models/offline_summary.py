@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from triptych.layers.rendering import fenced_in
 from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
 from triptych.messages import TOOL_RESPONSE_TAG, ToolCall
 from triptych.models.offline_language import SCRIPTS, Script, is_own, script_of, without_own_words
@@ -28,6 +29,10 @@ _SENTENCES_PER_RESULT = 3
 _NOTHING = ("Nothing to carry over was said.", "没有需要带到后面的内容。", "沒有需要帶到後面的內容。")
 
 _LINE = re.compile(r"\[(system|developer|user|assistant 调用工具|assistant|tool|function)\] ?(.*)", re.DOTALL)
+_ROBUST_LABELS = (
+    (re.compile(r"^\[call \d+\] ", re.MULTILINE), "[assistant 调用工具] "),
+    (re.compile(r"^\[result(?: \d+ of [^]\n]*)?\] ", re.MULTILINE), "[tool] "),
+)
 _CALL = re.compile(r"([\w.-]*)\((.*)\)", re.DOTALL)
 _DECIDES = re.compile(
     r"\b(?:decided?|agreed?|must|never|always|from now on|do not|don['’]t|rule|instead of|shall)\b"
@@ -52,7 +57,7 @@ class _Block:
     @property
     def is_response(self) -> bool:
         """Whether it carries a result in the text protocol."""
-        return self.role == "user" and self.text.startswith(TOOL_RESPONSE_TAG)
+        return self.role in ("user", "tool") and self.text.startswith(TOOL_RESPONSE_TAG)
 
     @property
     def is_summary(self) -> bool:
@@ -91,6 +96,14 @@ def summary_of(rendering: str) -> str:
     if chosen:
         return "\n".join(_lines(chosen, script))
     return _fitted(items[0].text, _SMALL * _ONE_TOKEN) if items else _NOTHING[SCRIPTS.index(script)]
+
+
+def summary_of_fenced(text: str) -> str:
+    """As `summary_of`, for the robust layer's request: the summary so far and the conversation, fenced."""
+    so_far, conversation = fenced_in(text)
+    for label, plain in _ROBUST_LABELS:
+        conversation = label.sub(plain, conversation)
+    return summary_of(f"[user] {SUMMARY_PREFIX}{so_far}\n{conversation}" if so_far else conversation)
 
 
 def _script_of(blocks: Sequence[_Block]) -> Script:
