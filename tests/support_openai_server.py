@@ -177,6 +177,13 @@ def paced(reply: Reply, rate: float) -> Reply:
     return Reply(pieces, reply.status, reply.headers)
 
 
+def dripped(reply: Reply, seconds: float, size: int = 9) -> Reply:
+    """The same reply over so many seconds, a few bytes at a time, wherever that parts lines and characters."""
+    body = b"".join(_bytes_of(piece) for piece in reply.pieces if not isinstance(piece, asyncio.Event | Until | Drop))
+    drops = [body[start : start + size] for start in range(0, len(body), size)]
+    return paced(Reply(drops, reply.status, reply.headers), len(drops) / seconds)
+
+
 def _bytes_of(piece: Chunk | str | bytes) -> bytes:
     if isinstance(piece, bytes):
         return piece
@@ -206,6 +213,11 @@ class OpenAIServer:
         async with self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) >= number)
         return self.requests[number - 1]
+
+    async def quiet(self) -> None:
+        """Wait until every connection is closed: a client that holds one open keeps this from returning."""
+        while self._connections:
+            await asyncio.wait(self._connections)
 
     async def __aenter__(self) -> OpenAIServer:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
