@@ -24,6 +24,7 @@ from triptych.reasons import TriptychError
 from triptych.settings import Settings, default_config_path
 from triptych.storage.places import default_session_path
 from triptych.storage.session_file import SessionFileError
+from triptych.storage.session_lock import lock_path
 from triptych.tools.workspace import WorkspaceError
 from triptych_tui.launch import SYSTEM_MESSAGE, Launch, OpenedSession, open_session
 from triptych_tui.wording import say
@@ -70,7 +71,7 @@ class TestNamedFile:
     def test_ours_is_opened_to_be_written(self, opened: Open, file: Path) -> None:
         session = opened(file)
         assert messages(session) == MESSAGES
-        assert session.session.store is not None
+        assert session.writable
         assert session.notice is None
         assert session.name == "session.json"
         disk = session.on_disk()
@@ -79,7 +80,7 @@ class TestNamedFile:
 
     async def test_what_is_saved_shows_as_what_is_on_disk(self, opened: Open, file: Path) -> None:
         session = opened(file)
-        store = session.session.store
+        store = session.kept
         assert store is not None
         await asyncio.to_thread(store.save, session.session.entries[:5], None)
         disk = session.on_disk()
@@ -95,7 +96,7 @@ class TestNamedFile:
     def test_another_programs_is_only_read_and_says_so(self, opened: Open, file: Path) -> None:
         file.write_text(saved(MESSAGES[1:]), "utf-8")
         session = opened(file)
-        assert session.session.store is None
+        assert not session.writable
         assert session.notice is not None
         assert session.notice.id == "open.foreign"
         assert session.on_disk() is not None
@@ -104,13 +105,13 @@ class TestNamedFile:
         damaged = saved(MESSAGES)[:-30].encode()
         file.write_bytes(damaged)
         session = opened(file)
-        assert session.session.store is None
+        assert not session.writable
         assert session.notice is not None
         assert session.notice.id == "open.damaged"
         assert file.read_bytes() == damaged
 
     def test_read_only(self, opened: Open, file: Path) -> None:
-        assert opened(file, read_only=True).session.store is None
+        assert not opened(file, read_only=True).writable
 
     def test_missing_or_empty(self, opened: Open, tmp_path: Path) -> None:
         with pytest.raises(SessionFileError):
@@ -122,7 +123,7 @@ class TestNamedFile:
     def test_standard_input(self, opened: Open) -> None:
         session = opened(data=saved(MESSAGES).encode())
         assert messages(session) == MESSAGES
-        assert session.session.store is None
+        assert not session.writable
         assert session.on_disk() is None
 
 
@@ -131,7 +132,7 @@ class TestNew:
         path = tmp_path / "folder" / "new.json"
         session = opened(path, is_new=True, system="Be kind.")
         assert json.loads(path.read_bytes()) == messages(session) == [{"role": "system", "content": "Be kind."}]
-        assert session.session.store is not None
+        assert session.writable
 
     def test_what_is_there_stays(self, opened: Open, file: Path) -> None:
         before = file.read_bytes()
@@ -155,7 +156,7 @@ class TestOwnSession:
 
     async def test_its_file_comes_with_the_first_save(self, opened: Open) -> None:
         session = opened()
-        store = session.session.store
+        store = session.kept
         assert store is not None
         await asyncio.to_thread(store.save, session.session.entries, None)
         assert json.loads(default_session_path().read_bytes()) == messages(session)
@@ -173,7 +174,7 @@ class TestOwnSession:
         assert session.notice is not None
         assert session.notice.values["path"] == str(aside)
         assert messages(session) == [{"role": "system", "content": SYSTEM_MESSAGE}]
-        assert session.session.store is not None
+        assert session.writable
 
     def test_an_earlier_one_moved_aside_is_kept_too(self, opened: Open) -> None:
         path = own_session(b"second")
@@ -188,7 +189,7 @@ class TestOwnSession:
         session = opened()
         assert path.with_name("default.json.invalid").read_bytes() == damaged
         assert messages(session) == MESSAGES[:-1]
-        assert session.session.store is not None
+        assert session.writable
 
     async def test_what_could_be_read_is_there_again_after_quitting_at_once(self, opened: Open) -> None:
         path = own_session(saved(MESSAGES)[:-30].encode())
@@ -219,8 +220,8 @@ class TestOwnSession:
         session = opened()
         assert messages(session) == MESSAGES[:-1]
         assert path.read_bytes() == damaged
-        assert [file.name for file in path.parent.iterdir()] == [path.name]
-        assert session.session.store is None
+        assert {file.name for file in path.parent.iterdir()} == {path.name, lock_path(path).name}
+        assert not session.writable
         assert session.notice is not None
         assert session.notice.id == "open.unsaved"
         assert session.notice.values == {"path": str(path), "error": "No space left on device"}
@@ -236,7 +237,7 @@ class TestOwnSession:
         assert messages(session) == [{"role": "system", "content": SYSTEM_MESSAGE}]
         assert session.notice is not None
         assert session.notice.id == "open.unsaved"
-        assert session.session.store is None
+        assert not session.writable
 
 
 class TestAround:

@@ -7,15 +7,17 @@ import signal
 from collections.abc import Mapping
 from typing import ClassVar
 
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
 from triptych.reasons import Reason
+from triptych.session import Session
 from triptych.storage.session_file import SessionFileError
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
-from triptych_tui.screens.workbench import Workbench
+from triptych_tui.screens.workbench import AnotherSession, Workbench
 from triptych_tui.terminal_output import lasting
 from triptych_tui.themes import ThemedApp
 from triptych_tui.untrusted import clean
@@ -54,6 +56,18 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
     def get_default_screen(self) -> Screen[int]:
         """The workbench itself: a screen pushed over an empty one would be styled twice before it is seen."""
         return Workbench(self._opened, self.console.size.width)
+
+    @on(AnotherSession)
+    async def _show_another(self, message: AnotherSession) -> None:
+        self._opened = message.opened
+        if not self.workbench._result_callbacks:  # Textual only takes away what was pushed, which the first was not
+            self.workbench._push_result_callback(self, None)
+        await self.switch_screen(Workbench(message.opened, self.size.width))
+
+    @property
+    def session(self) -> Session:
+        """What is shown, or was shown last."""
+        return self._opened.session
 
     @property
     def workbench(self) -> Workbench:
@@ -124,7 +138,7 @@ def run_workbench(opened: OpenedSession, keymap: Mapping[str, str]) -> int:
     app = TriptychApp(opened, keymap)
     result = app.run(mouse=True)
     code = result if result is not None else app.return_code or 0
-    problem = opened.session.save_problem
-    if code == 0 and problem is not None and not opened.session.is_saved:
+    problem = app.session.save_problem
+    if code == 0 and problem is not None and not app.session.is_saved:
         raise SessionFileError(problem.id, **problem.values)
     return code

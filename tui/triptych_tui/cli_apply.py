@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -23,7 +24,8 @@ from triptych.models.retries import Retry
 from triptych.policy import preset
 from triptych.session import Session
 from triptych.stages import Layer
-from triptych.storage.session_file import SessionFile
+from triptych.storage.session_file import SessionFile, SessionFileError
+from triptych.storage.session_lock import SessionLock
 from triptych.tokens import Count
 from triptych_tui.cli_support import (
     FILE,
@@ -212,13 +214,29 @@ def _run(job: Job, planned: Callable[[Session], Outcome]) -> None:
     after = applied_to(before, edits)
     written = None
     if file is not None and (edits or not job.writes_back):
-        file.save(after, overwrite=not job.writes_back)
+        with _held(file.path):
+            file.save(after, overwrite=not job.writes_back)
         written = file.path
     kept = kept_prefix(before, edits, session.counter)
     if job.json_wanted:
         print_json(_as_json(outcome, kept, after, written))
     else:
         print_lines(_lines(outcome, kept, written))
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Write while no window has the file open for writing."""
+    lock = SessionLock(path)
+    try:
+        lock.take()
+    except SessionFileError:
+        sentence = _("{file} is open in a window and was not written; close it there, or use -o with another name")
+        raise Fault(FILE, sentence.format(file=shown(path))) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _read(job: Job) -> tuple[Reading, SessionFile | None]:

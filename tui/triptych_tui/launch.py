@@ -57,6 +57,7 @@ class OpenedSession(NamedTuple):
 
     name: what the title calls it. host: where requests go, "" for the offline model. files: some that tools can read.
     notice: what the user should know at once. kept: the file it stands in, None where it came from standard input.
+    writable: the session is to be kept there, once nobody else does.
     """
 
     session: Session
@@ -68,6 +69,7 @@ class OpenedSession(NamedTuple):
     files: tuple[str, ...]
     notice: Reason | None
     kept: KeptSession | None
+    writable: bool = True
 
     def with_model(self, model: ChatModel, host: str) -> OpenedSession:
         """The same session, with another model to answer."""
@@ -76,6 +78,15 @@ class OpenedSession(NamedTuple):
     def on_disk(self) -> OnDisk | None:
         """The file as it stands; None while there is none."""
         return self.kept.on_disk if self.kept is not None else None
+
+    def moved(self, kept: KeptSession) -> OpenedSession:
+        """The same session, kept elsewhere from now on."""
+        tools = file_tools(_workspace(self.settings, kept.path))
+        return self._replace(kept=kept, name=kept.path.name, tools=tools, notice=None, writable=True)
+
+    def another(self, path: Path | None, *, is_new: bool = False) -> OpenedSession:
+        """Another session with the same settings and model; None is this user's own. Raises TriptychError."""
+        return open_session(Launch(self.settings, path, is_new=is_new)).with_model(self.model, self.host)
 
 
 class _Content(NamedTuple):
@@ -92,6 +103,7 @@ def open_session(
 ) -> OpenedSession:
     """Check everything that can be wrong, then open the session. Raises TriptychError.
 
+    It has no store yet: whoever shows it claims `kept` first, and lets the session be kept there.
     `before_writing` is called when all is sound, before anything on disk is touched.
     """
     settings = launch.settings
@@ -99,17 +111,11 @@ def open_session(
         limit=settings.limit, keep=settings.keep, keep_turns=settings.keep_turns
     )
     path = launch.path or default_session_path()
-    workspace = Workspace(
-        settings.workspace or FOLDER / "workspace",
-        hidden=(sessions_folder(), default_config_path().parent, path, journal_path(path)),
-    )
+    workspace = _workspace(settings, path)
     model = chosen_model(settings, environment, pace=READING_PACE)
     content = _content(launch, path, before_writing)
-    writable = content.writable and not settings.read_only
     past = content.past
-    session = Session(
-        past.timeline, policy, content.kept if writable else None, is_saved=past.is_saved, forgotten=past.forgotten
-    )
+    session = Session(past.timeline, policy, is_saved=past.is_saved, forgotten=past.forgotten)
     if past.remembered:
         from triptych.recovery import take_up  # nothing of a turn is needed for the first picture
 
@@ -124,6 +130,15 @@ def open_session(
         files=tuple(file.path for file in workspace.files(limit=FILES_NAMED).files),
         notice=None if settings.read_only else content.notice,
         kept=content.kept,
+        writable=content.writable and not settings.read_only,
+    )
+
+
+def _workspace(settings: Settings, path: Path) -> Workspace:
+    """The folder that tools may read, closed to the session at `path` and to our settings."""
+    return Workspace(
+        settings.workspace or FOLDER / "workspace",
+        hidden=(sessions_folder(), default_config_path().parent, path, journal_path(path)),
     )
 
 
@@ -173,6 +188,7 @@ def _created(path: Path, settings: Settings, before_writing: Callable[[], None])
     before_writing()
     past = begun(path, _begun(settings))
     if not settings.read_only:
+        past.store.claim()
         past.store.save(past.timeline.base, None)
     return _Content(past, past.store, writable=True)
 
@@ -201,10 +217,15 @@ def _own_session(path: Path, settings: Settings, before_writing: Callable[[], No
     if settings.read_only:
         return _Content(past, past.store, writable=True)
     try:
+        past.store.claim()
+    except SessionFileError:
+        return _Content(past, past.store, writable=True)  # another program writes it, which is told when it is shown
+    try:
         aside = move_aside(path)
         if damaged or past.remembered:
             _saved_or_put_back(past, aside, path)
     except (OSError, SessionFileError) as error:
+        past.store.leave()
         said = Reason("open.unsaved", {"path": str(path), "error": _why(error)})
         return _Content(past, None, writable=False, notice=said)
     return _Content(past, past.store, writable=True, notice=Reason("open.moved_aside", {"path": str(aside)}))

@@ -277,6 +277,32 @@ _FILES: Mapping[str, str | _Counted] = {
     "journal.not_writable": N_(
         "{path} cannot be written: {error}. What is new is kept here until it can be; make room."
     ),
+    "session.in_use": N_(
+        "{path} is open in another window, so it is only read here; once that is closed, `O` opens it for writing."
+    ),
+    "session.writable": N_("The session is kept in its file again."),
+    "session.opened_anew": N_("This is the session as the other window left it; it can be written here now."),
+    "session.has_own_steps": N_(
+        "{path} has changed since it was opened here, and so has this session. Nothing was overwritten; "
+        "save this one elsewhere with `w`, then open that one again."
+    ),
+    "session.conflict": N_(
+        "{path} was changed by another program, and this session has changes that are not in it. "
+        "Nothing is overwritten; whichever you take, the other stays a step."
+    ),
+    "session.no_longer_one": N_(
+        "{path} was changed by another program and is no session any more. Nothing is overwritten; "
+        "to keep yours, that file is moved aside first."
+    ),
+    "session.put_aside": N_("Your session is saved; what stood there is kept, byte for byte, as {path}."),
+    "outside.taken": N_("Another program changed the file. What it made of the list is a step; `u` takes it back."),
+    "outside.kept_mine": N_("Your session is saved. What the other program made of it is a step; ctrl+r shows it."),
+    "session.saved_as": N_("The session is kept in {path} from now on, with all its steps."),
+    "session.renamed": N_("The session is called {path} now."),
+    "session.name_taken": N_("There is a file or a journal with the name {path} already; nothing was changed."),
+    "session.remove": N_("Remove {path}? It is put away under another name with its journal, so it can be had back."),
+    "session.removed": N_("{name} is put away as {path}; this is your own session."),
+    "session.leave_unsaved": N_("What is new in this session is not saved and would be lost."),
     "open.changed_outside": N_(
         "Another program changed this file. What it made of the list is a step; "
         "`u` goes back to the list as it was left."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ from triptych.entries import Entry
 from triptych.storage.atomic import sweep_leftovers
 from triptych.storage.journal import Journal, Written, journal_path, read_journal
 from triptych.storage.session_file import Loaded, OnDisk, SessionFile, SessionFileError
-from triptych.storage.session_lock import SessionLock
+from triptych.storage.session_lock import SessionLock, lock_path
 from triptych.timeline import Change, Timeline
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 Outside = Literal["", "changed", "gone"]
 """What other programs have done to a session file: nothing, another list, or it is not there any more."""
+
+
+class Theirs(NamedTuple):
+    """What another program has put into a session file, as it was read."""
+
+    file: SessionFile
+    loaded: Loaded
 
 
 class KeptSession:
@@ -62,14 +70,14 @@ class KeptSession:
             return "changed" if self._file.changed_outside() else ""
         return ""
 
-    def theirs(self) -> Reading:
-        """What another program has put there; from now on it may be replaced.
+    def theirs(self) -> Theirs:
+        """What another program has put into the file. Raises SessionFileError, and FormatError without messages."""
+        file = SessionFile(self.path)
+        return Theirs(file, file.load())
 
-        Raises SessionFileError, and FormatError when there are no messages in it.
-        """
-        loaded = self._file.load()
-        self.on_disk = loaded.on_disk
-        return loaded.reading
+    def accept(self, theirs: Theirs) -> None:
+        """Take what was read for the file as it is known here: from now on it may be replaced."""
+        self._file, self.on_disk = theirs.file, theirs.loaded.on_disk
 
     def settle(self, head: int | None) -> None:
         """The file holds the list after step `head`, though it was not written here. Raises SessionFileError."""
@@ -83,6 +91,14 @@ class KeptSession:
         """
         lock = _claimed(path)
         return KeptSession(SessionFile(path), self._journal.copied(journal_path(path), lock.take), lock, None)
+
+    def take_back(self) -> None:
+        """Remove what was written of a copy that could not be finished."""
+        self._journal.close()
+        with suppress(OSError):
+            journal_path(self.path).unlink(missing_ok=True)
+            lock_path(self.path).unlink(missing_ok=True)
+        self._lock.release()
 
     def rename(self, path: Path) -> None:
         """Give list and journal another name. Raises SessionFileError when that fails; all is as it was then."""
@@ -98,6 +114,8 @@ class KeptSession:
             lock.release()
             said = error.strerror or type(error).__name__
             raise SessionFileError("file.not_writable", path=str(path), error=said) from error
+        with suppress(OSError):
+            lock_path(before).unlink(missing_ok=True)
         self._lock.release()
         self._lock, self.on_disk = lock, self.on_disk and self.on_disk._replace(path=path)
 
@@ -219,6 +237,28 @@ def _kept(
 ) -> KeptSession:
     lock, sha256 = SessionLock(file.path), on_disk.sha256 if on_disk is not None else None
     return KeptSession(file, Journal(journal_path(file.path), base, sha256, written, lock.take), lock, on_disk)
+
+
+def put_away(path: Path) -> Path:
+    """Take a session out of the way, its journal too; returns what its file is called now. Nothing is lost.
+
+    Raises SessionFileError, and then all is as it was.
+    """
+    lock = SessionLock(path)
+    lock.take()
+    names = (f"{path.stem}.removed{f'-{number}' if number else ''}{path.suffix}" for number in count())
+    free = next(each for each in map(path.with_name, names) if not (each.exists() or journal_path(each).exists()))
+    try:
+        SessionFile(path).rename(free)
+        with suppress(FileNotFoundError):
+            journal_path(path).rename(journal_path(free))
+        lock_path(path).unlink(missing_ok=True)
+    except OSError as error:
+        said = error.strerror or type(error).__name__
+        raise SessionFileError("file.not_writable", path=str(path), error=said) from error
+    finally:
+        lock.release()
+    return free
 
 
 def _claimed(path: Path) -> SessionLock:

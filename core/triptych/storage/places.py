@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 DEFAULT_NAME = "default.json"
@@ -17,6 +18,12 @@ def sessions_folder() -> Path:
 def default_session_path() -> Path:
     """The session that is opened when none is named."""
     return sessions_folder() / DEFAULT_NAME
+
+
+def free_path(folder: Path) -> Path:
+    """A name for another session in a folder, with which nothing is there yet."""
+    numbers = count(2)
+    return next(each for number in numbers if not (each := folder / f"session-{number}.json").exists())
 
 
 def copied_entry_path() -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from triptych_tui.glyphs import Glyphs
-from triptych_tui.i18n import _
+from triptych_tui.i18n import N_, _, ngettext
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import MARK_CELLS
 from triptych_tui.plain import plain
@@ -16,6 +16,7 @@ from triptych_tui.stage_words import logo
 from triptych_tui.untrusted import clean, fit, wrap
 
 if TYPE_CHECKING:
+    from triptych.storage.kept_session import Outside
     from triptych_tui.hand_run import HandRun
 
 WELCOME_INDENT = 7
@@ -76,17 +77,27 @@ def chat_facts(unread: int | None, *, empty: bool, glyphs: Glyphs) -> list[Span]
     if empty or unread is None:
         return [] if empty else [Span(_("following"), "muted")]
     new = _("{count} new").format(count=f"{unread:,}")
-    return [Span(f"{glyphs.new_below} {new}  ", "accent", "b") if unread else Span(""), Span(_("End follows again"), "accent")]
+    return [
+        Span(f"{glyphs.new_below} {new}  ", "accent", "b") if unread else Span(""),
+        Span(_("End follows again"), "accent"),
+    ]
 
 
-def file_facts(opened: OpenedSession) -> list[Span]:
-    """The file's name, size, time and whether the list at the head is in it."""
+def file_facts(opened: OpenedSession, outside: Outside = "", lines: int = 0) -> list[Span]:
+    """The file's name, size, time and whether the list at the head is in it.
+
+    outside: what other programs have done to it. lines: how many of its lines change when it is saved.
+    """
     disk, session = opened.on_disk(), opened.session
     spans = [Span(fit(clean(opened.name, newlines=False), NAME_CELLS), "text")]
     if disk is not None:
         spans += [Span("  " + size_of(disk.size), "muted"), Span(f"  {disk.modified:%H:%M} UTC", "muted")]
-    if session.store is None:
+    if outside == "changed":
+        spans.append(Span("  ! " + _("changed by another program"), "error", "b"))
+    elif not opened.writable:
         spans.append(Span("  " + _("read only"), "muted"))
+    elif outside == "gone":
+        spans.append(Span("  ! " + _("the file is gone"), "error", "b"))
     elif session.save_problem is not None:
         spans.append(Span("  ! " + _("not saved"), "error", "b"))
     elif disk is None:
@@ -94,7 +105,9 @@ def file_facts(opened: OpenedSession) -> list[Span]:
     elif session.is_saved:
         spans.append(Span(plain("  ✓ ") + _("saved"), "muted"))
     else:
-        spans.append(Span(plain("  ● ") + _("changes on save"), "text", "b"))
+        changes = ngettext("{count} line changes on save", "{count} lines change on save", lines)
+        words = changes.format(count=f"{lines:,}") if lines else _("changes on save")
+        spans.append(Span(plain("  ● ") + words, "text", "b"))
     return spans
 
 
@@ -143,9 +156,14 @@ Keys = list[tuple[str, str, str]]
 """Key, what it does, and the layer it belongs to or ""."""
 
 
+_PATH_PLACES = {"save_as": N_("save there"), "rename": N_("rename to that"), "new": N_("begin there")}
+
+
 def _field_keys(place: str) -> Keys:
     if place == "search":
         return [("Enter", _("go there"), ""), ("Esc", _("back"), ""), ("re:", _("regular expression"), "")]
+    if place in _PATH_PLACES:
+        return [("Enter", _(_PATH_PLACES[place]), ""), ("Esc", _("leave it"), "")]
     if place == "filter":
         examples = [(example, "", "") for example in ("role:tool", "mark:cleared", "tool:read_file")]
         return [("Enter", _("show only these"), ""), ("Esc", _("leave"), ""), *examples]

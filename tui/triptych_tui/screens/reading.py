@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from triptych_tui.screens.searching import Searching
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
 from triptych_tui.untrusted import clean, fit
-from triptych_tui.widgets.find_field import FindField
+from triptych_tui.widgets.find_field import FindField, Purpose
 from triptych_tui.widgets.messages_pane import MessagesPane
 
 if TYPE_CHECKING:
@@ -59,9 +60,20 @@ class Reading:
         """What was wrong with a filter is not said of the one that is written now."""
         self._screen.hush()
 
+    async def open_path(self, purpose: Purpose, path: str, kept: Callable[[str], None]) -> None:
+        """Write a path; `kept` is told what Enter was pressed on."""
+        await self._mount_field()
+        focused = self._screen.focused or self._messages
+
+        def keep(text: str) -> None:
+            self._close(focused)
+            kept(text)
+
+        self._field.open(purpose, path, keep, partial(self._close, focused))
+
     @property
     def field_name(self) -> str:
-        """What is being written in the field: "search" or "filter", "" while it has not the focus."""
+        """What is being written in the field; "" while it has not the focus."""
         return self._field.purpose if self._field.is_open and self._field.has_focus_within else ""
 
     def leave(self) -> None:

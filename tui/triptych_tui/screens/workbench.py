@@ -37,7 +37,8 @@ from triptych_tui.screens.facts import (
     tab_facts,
     title_spans,
 )
-from triptych_tui.screens.time_travel import HISTORY_ACTIONS, TimeTravel
+from triptych_tui.screens.keeping import KEEPING_ACTIONS, Keeping
+from triptych_tui.screens.time_travel import HISTORY_ACTIONS
 from triptych_tui.spans import Span
 from triptych_tui.stage_rows import after_turn, by_hand, in_turn
 from triptych_tui.themes import glyphs_of, renamed_keys_of
@@ -75,7 +76,15 @@ class CoreEvent(Message):
         self.event = event
 
 
-class Workbench(TimeTravel):
+class AnotherSession(Message):
+    """The user goes over to another session."""
+
+    def __init__(self, opened: OpenedSession) -> None:
+        super().__init__()
+        self.opened = opened
+
+
+class Workbench(Keeping):
     """Does what a user asks for. It holds view state only; all changes go through the session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -115,9 +124,12 @@ class Workbench(TimeTravel):
 
         self.call_after_refresh(_collect_garbage_again)
         self.call_after_refresh(self._learn_window)
+        self.call_after_refresh(self.begin_keeping)
 
     def on_unmount(self) -> None:
         self._unsubscribe()
+        if self._files is not None:
+            self._files.leave()
 
     # What the core tells
 
@@ -158,7 +170,7 @@ class Workbench(TimeTravel):
             self.show_stage(in_turn(self._session.policy, event, waiting=self._is_waiting))
         elif isinstance(event, SaveFailed):
             self.show_stage(self.query_one(StageBar).moment.failed())
-            self.say(event.reason)
+            self.files.failed(event.reason)
         elif isinstance(event, Noticed):
             self.say(event.reason)
         elif isinstance(event, TurnEnded):
@@ -305,8 +317,9 @@ class Workbench(TimeTravel):
         return self._failing
 
     def hush(self) -> bool:
-        row = self._failing is not None and self._failing.hush()
-        return super().hush() or row
+        failure = self._failing is not None and self._failing.hush()
+        question = self._files is not None and self._files.hush()
+        return super().hush() or failure or question
 
     def action_retry(self) -> None:
         self.post_message(PromptText.Sent(self.failing.again()))
@@ -395,11 +408,20 @@ class Workbench(TimeTravel):
             self._flush()
         self.refresh_facts()
 
-    # The model
+    # The file
 
-    @property
-    def opened(self) -> OpenedSession:
-        return self._opened
+    def show_opened(self, opened: OpenedSession) -> None:
+        """Show where the session is kept from now on."""
+        self._opened = opened
+        self._show_file()
+        self.refresh_facts()
+
+    def show_session(self, opened: OpenedSession) -> None:
+        """Leave this session for another one."""
+        self._is_left = True
+        self.post_message(AnotherSession(opened))
+
+    # The model
 
     @property
     def is_offline(self) -> bool:
@@ -457,12 +479,18 @@ class Workbench(TimeTravel):
             self._by_hand.leave()
         elif self._turn is not None:
             self.cancel(self._turn)
-        elif (self._failing is not None and self._failing.leave()) or self.hush() or self.to_head():
+        elif (
+            (self._failing is not None and self._failing.leave()) or self.to_question() or self.hush() or self.to_head()
+        ):
             return
         elif self._in_prompt():
             self.set_focus(self.query_one(f"#{self._shown}", LineView))
         elif self._reading is not None:
             self._reading.leave()
+
+    def _leaves_row(self) -> bool:
+        """Esc: go to a row whose keys can be pressed, or put it away; whether there was one."""
+        return (self._failing is not None and self._failing.leave()) or self.to_question()
 
     def cancel(self, work: Worker[None]) -> None:
         """Cancel what runs, in its next step: what is cancelled before its first runs nothing, no `finally` either."""
@@ -473,7 +501,8 @@ class Workbench(TimeTravel):
         if action == "retry":
             waits = self._failing is not None and self._failing.question is not None
             return waits and not self._is_left and self._run is None
-        return not self._is_left and (action not in HISTORY_ACTIONS or self._run is None)
+        needs_no_panel = action in HISTORY_ACTIONS or action in KEEPING_ACTIONS
+        return not self._is_left and not (needs_no_panel and self._run is not None) and self.can_keep(action)
 
     async def action_quit(self) -> None:
         await self.end(0)
@@ -515,7 +544,7 @@ class Workbench(TimeTravel):
         self._head("chat", past.fact() if past is not None else following)
         is_busy = self._run is not None or self._found("messages") != []
         self._head("messages", messages_facts(self._sheet, previewing=is_busy))
-        self._head("file", file_facts(self._opened))
+        self._head("file", file_facts(self._opened, self._files.outside if self._files is not None else ""))
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
         run = self._run
@@ -540,5 +569,6 @@ class Workbench(TimeTravel):
 
 def _collect_garbage_again() -> None:
     """What was made until now stays for good, so collections need not look at it."""
-    gc.freeze()
-    gc.enable()
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()

@@ -1,4 +1,4 @@
-"""One line above the prompt where a search or a filter is written."""
+"""One line above the prompt where a search, a filter or a path is written."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Input
 
+from triptych_tui.plain import plain
 from triptych_tui.spans import Span
 from triptych_tui.untrusted import clean
 from triptych_tui.widgets.bar import Bar
 
-Purpose = Literal["search", "filter"]
+Purpose = Literal["search", "filter", "save_as", "rename", "new"]
 SIGNS = {"search": "/", "filter": "f"}
 
 
@@ -98,7 +99,7 @@ class FindField(Horizontal):
         self.close()
         self.query_one(FindText).value = text
         self.purpose, self._kept, self._left, self._changed = purpose, kept, left, changed
-        self.query_one("#find-sign", Bar).show([Span(f" {SIGNS[purpose]} ", "accent", "b")])
+        self.query_one("#find-sign", Bar).show([Span(f" {SIGNS.get(purpose, plain('→'))} ", "accent", "b")])
         self.note([])
         self.add_class("-shown")
         self.screen.set_focus(self.query_one(FindText))

@@ -1,0 +1,372 @@
+"""The file under fire: two windows on one session, other programs that write it, folders that cannot be written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.support_pilot import app_on, screen_text, until
+from triptych.entries import messages_of
+from triptych.messages import Message
+from triptych.settings import Settings
+from triptych.storage.kept_session import opened as past_of
+from triptych.storage.session_file import SessionFile
+from triptych.storage.session_lock import SessionLock
+from triptych_tui.app import TriptychApp
+from triptych_tui.launch import Launch, OpenedSession, open_session
+
+Pilots = Pilot[Any]
+SYSTEM: Message = {"role": "system", "content": "You are a helpful assistant."}
+TALK: list[Message] = [
+    SYSTEM,
+    {"role": "user", "content": "What is a heron?"},
+    {"role": "assistant", "content": "A bird."},
+]
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    return tmp_path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "talk.json"
+    write(path, TALK)
+    return path
+
+
+def write(path: Path, messages: list[Message]) -> None:
+    path.write_text(json.dumps(messages, indent=2, ensure_ascii=False), "utf-8")
+
+
+def put(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+
+
+def bytes_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def drop(path: Path) -> None:
+    path.unlink()
+
+
+def names_in(folder: Path) -> set[str]:
+    """Files that a user sees there."""
+    return {each.name for each in folder.iterdir() if each.is_file() and not each.name.startswith(".")}
+
+
+def on_disk(path: Path) -> list[Message]:
+    return list(SessionFile(path).load().reading.messages)
+
+
+def open_at(path: Path | None, **settings: Any) -> OpenedSession:
+    return open_session(Launch(Settings(**settings), path), {})
+
+
+def said(app: TriptychApp) -> str:
+    """The screen's text as one line, as it reads."""
+    return " ".join(screen_text(app).split())
+
+
+async def kept(pilot: Pilots, app: TriptychApp) -> None:
+    await until(pilot, lambda: app.session.store is not None, "the file is held")
+
+
+async def ask(pilot: Pilots, app: TriptychApp, question: str = "Which files are there?") -> None:
+    count = len(app.session.entries)
+    app.workbench.action_prompt()
+    await pilot.press(*(("space" if each == " " else each) for each in question.replace("?", "")), "enter")
+    await until(pilot, lambda: len(app.session.entries) > count + 1 and not app.workbench.is_occupied, "answered")
+
+
+async def look(app: TriptychApp) -> None:
+    await app.workbench.files.look()
+
+
+class TestTwoWindows:
+    async def test_the_second_only_reads_says_so_and_takes_over_what_the_first_has_left(self, file: Path) -> None:
+        first = open_at(file)
+        assert first.kept is not None
+        first.kept.claim()
+        first.session.keep_in(first.kept)
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: "is open in another window" in said(app), "it says so")
+            assert "read only" in screen_text(app)
+            await pilot.press("escape", "escape", "O")
+            await until(pilot, lambda: "is open in another window" in said(app), "still so")
+            append(first, "said in the first window")
+            await first.session.save()
+            first.kept.leave()
+            await pilot.press("escape", "escape", "O")
+            await until(pilot, lambda: "as the other window left it" in said(app), "taken over")
+            await kept(pilot, app)
+            assert app.session.entries[-1].message["content"] == "said in the first window"
+            assert "read only" not in screen_text(app)
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+        assert len(on_disk(file)) > len(TALK) + 1
+
+    async def test_what_was_said_in_the_second_stays_when_the_first_has_changed_nothing(self, file: Path) -> None:
+        first = SessionLock(file)
+        first.take()
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: "is open in another window" in said(app), "it says so")
+            await ask(pilot, app)
+            assert on_disk(file) == TALK
+            first.release()
+            await pilot.press("escape", "escape", "O")
+            await until(pilot, lambda: "kept in its file again" in said(app), "taken over")
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            messages = messages_of(app.session.entries)
+        assert on_disk(file) == messages
+        again = open_at(file)
+        assert again.notice is None
+        assert messages_of(again.session.entries) == messages
+        assert len(again.session.timeline.path()) == len(app.session.timeline.path())
+
+    async def test_what_was_said_in_both_is_not_lost(self, file: Path, tmp_path: Path) -> None:
+        first = open_at(file)
+        assert first.kept is not None
+        first.kept.claim()
+        first.session.keep_in(first.kept)
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: "is open in another window" in said(app), "it says so")
+            await ask(pilot, app)
+            append(first, "said in the first window")
+            await first.session.save()
+            first.kept.leave()
+            await pilot.press("escape", "escape", "O")
+            await until(pilot, lambda: "save this one elsewhere" in said(app), "it says so")
+            mine = messages_of(app.session.entries)
+            await save_as(pilot, app, "mine")
+            assert on_disk(tmp_path / "mine.json") == mine
+        assert on_disk(file)[-1]["content"] == "said in the first window"
+
+
+def append(opened: OpenedSession, text: str) -> None:
+    from triptych.reasons import Reason
+
+    session = opened.session
+    session.append("receive", {"role": "user", "content": text}, Reason("turn.received"), session.begin_action())
+
+
+async def write_path(pilot: Pilots, app: TriptychApp, key: str, path: str) -> None:
+    app.workbench.action_pane("messages")
+    await pilot.press(key)
+    await until(pilot, lambda: app.focused is not None and app.focused.id == "find-text", "a path can be written")
+    app.focused.value = path  # type: ignore[union-attr]
+    await pilot.press("enter")
+
+
+async def save_as(pilot: Pilots, app: TriptychApp, path: str) -> None:
+    await write_path(pilot, app, "w", path)
+    await until(pilot, lambda: "is kept in" in said(app), "saved elsewhere")
+
+
+class TestOtherPrograms:
+    async def test_what_they_write_becomes_a_step(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            theirs = [SYSTEM, {"role": "user", "content": "Theirs"}, TALK[2]]
+            write(file, theirs)
+            before = bytes_of(file)
+            await look(app)
+            assert messages_of(app.session.entries) == theirs
+            assert app.session.is_saved
+            await until(pilot, lambda: "Another program changed the file" in said(app), "it says so")
+            assert bytes_of(file) == before
+            await pilot.press("escape", "escape", "u")
+            await until(pilot, lambda: on_disk(file) == TALK, "mine is back")
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: on_disk(file) == theirs, "theirs is back")
+        again = open_at(file)
+        assert again.notice is None
+        assert messages_of(again.session.entries) == theirs
+
+    async def test_what_only_looks_otherwise_is_no_step(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            put(file, json.dumps(TALK))
+            await look(app)
+            assert not app.session.timeline.path()
+            assert app.session.is_saved
+            assert "changed by another program" not in screen_text(app)
+
+    async def conflict(self, pilot: Pilots, app: TriptychApp, file: Path) -> None:
+        """Both have written since the file was read."""
+        await kept(pilot, app)
+        append(app._opened, "mine")
+        write(file, [*TALK, {"role": "user", "content": "theirs"}])
+        await app.session.save()
+        await until(pilot, lambda: "whichever you take, the other stays a step" in said(app), "it asks")
+        assert on_disk(file)[-1]["content"] == "theirs"
+        assert "! changed by another program" in screen_text(app)
+        await pilot.press("escape")
+
+    async def test_mine_is_kept_when_asked_for(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await self.conflict(pilot, app, file)
+            await pilot.press("k")
+            await until(pilot, lambda: "Your session is saved" in said(app), "kept")
+            assert on_disk(file)[-1]["content"] == "mine"
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: on_disk(file)[-1]["content"] == "theirs", "theirs is a step")
+
+    async def test_theirs_is_taken_when_asked_for(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await self.conflict(pilot, app, file)
+            await pilot.press("t")
+            await until(pilot, lambda: app.session.is_saved, "taken")
+            assert app.session.entries[-1].message["content"] == "theirs"
+            await pilot.press("escape", "escape", "u")
+            await until(pilot, lambda: on_disk(file)[-1]["content"] == "mine", "mine is a step")
+
+    async def test_neither_is_lost_when_the_user_leaves_without_an_answer(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await self.conflict(pilot, app, file)
+            await pilot.press("ctrl+q")
+        assert on_disk(file)[-1]["content"] == "theirs"
+        again = open_at(file)
+        assert again.notice is not None
+        assert again.notice.id == "open.changed_outside"
+        assert again.session.entries[-1].message["content"] == "theirs"
+        assert again.session.undo()
+        assert again.session.entries[-1].message["content"] == "mine"
+
+    async def test_what_is_no_session_any_more_is_moved_aside_when_asked_for(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            put(file, "no list at all")
+            await look(app)
+            await until(pilot, lambda: "is no session any more" in said(app), "it asks")
+            assert bytes_of(file).decode() == "no list at all"
+            await pilot.press("escape", "k")
+            await until(pilot, lambda: "byte for byte" in said(app), "kept")
+        assert on_disk(file) == TALK
+        assert bytes_of(file.with_name("talk.json.invalid")).decode() == "no list at all"
+
+    async def test_a_file_that_is_gone_is_written_anew(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            drop(file)
+            await look(app)
+            assert "! the file is gone" in screen_text(app)
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            await look(app)
+            await pilot.pause()
+            assert "the file is gone" not in screen_text(app)
+            assert on_disk(file) == messages_of(app.session.entries)
+
+
+class TestPlaces:
+    async def test_save_as_moves_the_session_with_its_whole_past(self, file: Path, tmp_path: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            before = bytes_of(file)
+            await save_as(pilot, app, str(tmp_path / "other" / "place"))
+            await ask(pilot, app, "more")
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            messages, steps = messages_of(app.session.entries), len(app.session.timeline.path())
+            assert "place.json" in screen_text(app)
+        assert bytes_of(file) == before
+        drop(file)
+        past = past_of(tmp_path / "other" / "place.json")
+        assert past.remembered
+        assert past.is_saved
+        assert messages_of(past.timeline.entries(past.timeline.head)) == messages
+        assert len(past.timeline.path()) == steps
+
+    async def test_save_as_replaces_nothing_unasked(self, file: Path, tmp_path: Path) -> None:
+        other = tmp_path / "other.json"
+        put(other, "precious")
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await write_path(pilot, app, "w", "other")
+            await until(pilot, lambda: "already; nothing was changed" in said(app), "it asks")
+            assert bytes_of(other).decode() == "precious"
+            await until(pilot, lambda: app.focused is not None and app.focused.id == "question", "it can be answered")
+            await pilot.press("y")
+            await until(pilot, lambda: "is kept in" in said(app), "saved")
+        assert on_disk(other) == TALK
+        assert bytes_of(tmp_path / "other.removed.json").decode() == "precious"
+
+    async def test_what_came_from_standard_input_can_be_kept(self, tmp_path: Path) -> None:
+        app = app_on(open_session(Launch(Settings(), data=json.dumps(TALK).encode()), {}))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await ask(pilot, app)
+            await save_as(pilot, app, str(tmp_path / "kept.json"))
+            messages = messages_of(app.session.entries)
+        assert messages_of(open_at(tmp_path / "kept.json").session.entries) == messages
+
+    async def test_a_new_session_begins_and_the_other_stays(self, file: Path, tmp_path: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await pilot.press("ctrl+n")
+            await until(pilot, lambda: app.focused is not None and app.focused.id == "find-text", "a path")
+            await pilot.press("enter")
+            await until(pilot, lambda: app._opened.name == "session-2.json", "begun")
+            await kept(pilot, app)
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            SessionLock(file).take()
+        assert on_disk(file) == TALK
+        assert len(on_disk(tmp_path / "session-2.json")) > 2
+
+    async def test_renamed(self, file: Path, tmp_path: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            await write_path(pilot, app, "W", "herons")
+            await until(pilot, lambda: "is called" in said(app), "renamed")
+            await ask(pilot, app, "more")
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            messages, steps = messages_of(app.session.entries), len(app.session.timeline.path())
+        assert names_in(tmp_path) == {"herons.json", "herons.journal.jsonl"}
+        past = past_of(tmp_path / "herons.json")
+        assert messages_of(past.timeline.entries(past.timeline.head)) == messages
+        assert len(past.timeline.path()) == steps
+
+    async def test_removed_and_can_be_had_back(self, file: Path, tmp_path: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+            messages = messages_of(app.session.entries)
+            app.workbench.action_pane("messages")
+            await pilot.press("delete")
+            await until(pilot, lambda: app.focused is not None and app.focused.id == "question", "it asks")
+            await pilot.press("y")
+            await until(pilot, lambda: "is put away as" in said(app), "removed")
+            assert app._opened.name == "default.json"
+        assert names_in(tmp_path) == {"talk.removed.json", "talk.removed.journal.jsonl"}
+        past = past_of(tmp_path / "talk.removed.json")
+        assert past.remembered
+        assert messages_of(past.timeline.entries(past.timeline.head)) == messages

@@ -1,0 +1,91 @@
+"""The keys for the file a session stands in. What is behind them is loaded when it is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from triptych_tui.i18n import N_
+from triptych_tui.launch import OpenedSession
+from triptych_tui.screens.time_travel import TimeTravel
+
+if TYPE_CHECKING:
+    from triptych_tui.screens.session_files import SessionFiles
+
+KEEPING_ACTIONS = frozenset({"save_as", "new_session", "rename_session", "remove_session", "open_for_writing"})
+
+
+class Keeping(TimeTravel):
+    """Where a session is kept."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "save_as", N_("save as"), id="session.save_as"),
+        Binding("ctrl+n", "new_session", N_("new session"), priority=True, id="session.new"),
+        Binding("W", "rename_session", N_("rename this session"), id="session.rename"),
+        Binding("delete", "remove_session", N_("remove this session"), id="session.remove"),
+        Binding("O", "open_for_writing", N_("open for writing"), id="session.open_for_writing"),
+    ]
+
+    _files: SessionFiles | None = None
+
+    # What the workbench knows
+
+    @property
+    def opened(self) -> OpenedSession:
+        return self._opened
+
+    @property
+    def is_occupied(self) -> bool:
+        return False
+
+    def show_opened(self, opened: OpenedSession) -> None:
+        """Show where the session is kept from now on."""
+
+    def show_session(self, opened: OpenedSession) -> None:
+        """Leave this session for another one."""
+
+    # The file
+
+    @property
+    def files(self) -> SessionFiles:
+        """Who looks after the file."""
+        if self._files is None:
+            from triptych_tui.screens.session_files import SessionFiles  # not needed for the first picture
+
+            self._files = SessionFiles(self)
+        return self._files
+
+    async def begin_keeping(self) -> None:
+        """Be the one who writes the file, and watch what others do to it; called after the first picture."""
+        await self.files.begin()
+
+    def can_keep(self, action: str) -> bool:
+        """Whether this key does something now."""
+        if action == "open_for_writing":
+            return self._files is not None and self._files.in_use
+        return action not in ("rename_session", "remove_session") or self._session.store is not None
+
+    def to_question(self) -> bool:
+        """Esc: go to a question about the file, or put it away; whether there was one."""
+        return self._files is not None and self._files.to_question()
+
+    async def action_save_as(self) -> None:
+        if not self.busy():
+            await self.files.places.save_as()
+
+    async def action_new_session(self) -> None:
+        if not self.busy():
+            await self.files.places.new()
+
+    async def action_rename_session(self) -> None:
+        if not self.busy():
+            await self.files.places.rename()
+
+    def action_remove_session(self) -> None:
+        if not self.busy():
+            self.files.places.remove()
+
+    async def action_open_for_writing(self) -> None:
+        if not self.busy():
+            await self.files.places.open_for_writing()
