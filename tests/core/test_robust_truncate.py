@@ -93,7 +93,7 @@ def test_the_defaults() -> None:
     assert (parameters.limit, parameters.head_share, parameters.error_limit) == (4000, 0.5, 8000)
     content, _ = cut(talk("y" * 10_000), parameters)
     assert 3990 <= len(str(content)) <= 4000
-    assert cut(talk("error: " + "y" * 7000), parameters)[1] == "truncate.within_characters"
+    assert cut(talk("error: " + "y" * 7000), parameters)[1] == "truncate.within_limit"
 
 
 def test_a_result_barely_over_the_limit_stays_where_nothing_is_gained() -> None:
@@ -140,9 +140,9 @@ def test_a_long_line_gives_way_to_dots_though_the_whole_is_short_enough() -> Non
 def test_an_error_message_has_a_limit_of_its_own(failed: dict[str, bool]) -> None:
     parameters = robust(error_limit=300)
     text = "x" * 200 if failed else "error: " + "x" * 200
-    assert cut(talk(text), parameters, **failed) == (text, "truncate.within_characters")
+    assert cut(talk(text), parameters, **failed) == (text, "truncate.within_limit")
     assert cut(talk("x" * 200), parameters)[1] == "truncate.shortened_characters"
-    assert cut(talk("x" * 200, is_error=True), parameters)[1] == "truncate.within_characters"
+    assert cut(talk("x" * 200, is_error=True), parameters)[1] == "truncate.within_limit"
 
 
 def test_a_list_is_cut_over_its_text_parts_and_other_parts_stay() -> None:

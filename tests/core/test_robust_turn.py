@@ -96,7 +96,7 @@ async def test_an_error_message_has_its_own_limit() -> None:
     desk = Desk([SYSTEM], ROBUST, outputs=[ToolOutput("y" * 6000, failed=True)], window=100_000)
     await desk.ask("read", asks_for(read("a")), says("done"))
     assert desk.messages[3]["content"] == "y" * 6000
-    assert desk.reasons("truncate")[0].id == "truncate.within_characters"
+    assert desk.reasons("truncate")[0].id == "truncate.within_limit"
 
 
 # When layer 3 is due

@@ -10,6 +10,7 @@ SETTINGS: Mapping[str, str] = {
     "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
     "parameter.not_a_number": N_("{name} is “{value}”, which is no number. Nothing was changed."),
     "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
+    "parameter.not_one_of": N_("{name} is “{value}”, but must be one of {known}. Nothing was changed."),
     "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger."),
     "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
     "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from triptych.reasons import Reason
 from triptych_tui.connection_words import CONNECTIONS
 from triptych_tui.i18n import N_, _, ngettext
+from triptych_tui.layer_words import ROBUST_LAYERS
 from triptych_tui.model_words import IN_SHORT, MODELS
 from triptych_tui.plain import SIZE_MARKS, plain
 from triptych_tui.settings_words import SETTINGS
@@ -176,8 +177,8 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
     "summarize.old_turns": _Counted(
         "old",
-        "{turns} user turns, keep {keep_turns}: {old} old message to summarize",
-        "{turns} user turns, keep {keep_turns}: {old} old messages to summarize",
+        "{turns} user turns, keep {keep_turns}: {old} old message to summarize[, in {requests:,} requests]",
+        "{turns} user turns, keep {keep_turns}: {old} old messages to summarize[, in {requests:,} requests]",
     ),
     "summarize.with_summary_as_turn": _Counted(
         "old",
@@ -377,6 +378,7 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
 
 SENTENCES: Mapping[str, str | _Counted] = {
     **_LAYERS,
+    **ROBUST_LAYERS,
     **_TURN,
     **MODELS,
     **CONNECTIONS,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from triptych.entries import Acknowledgement, Entry, Summary, messages_of
 from triptych.layers.exchanges import owners, pinned_indices, real_turn_starts, safe_cuts
 from triptych.messages import is_result, is_tool_response, leading_system_count, role_of, tool_calls
 from triptych.tokens import TokenCounter
+
+Way = Literal["turns", "fewer_turns", "inside_turn"]
+WAYS: tuple[Way, ...] = get_args(Way)
 
 
 class CutPoint(NamedTuple):
@@ -22,7 +25,7 @@ class CutPoint(NamedTuple):
     start: int
     cut: int
     stays: frozenset[int]
-    way: Literal["turns", "fewer_turns", "inside_turn"]
+    way: Way
     turns: int
 
 
@@ -39,7 +42,7 @@ def cut_point(entries: Sequence[Entry], keep_turns: int, budget: int | None, cou
     pinned = pinned_indices(entries, owner_of)
     starts = [index for index in turns if index >= start and is_safe[index]]
 
-    def found(cut: int, way: Literal["turns", "fewer_turns", "inside_turn"], question: Sequence[int] = ()) -> CutPoint:
+    def found(cut: int, way: Way, question: Sequence[int] = ()) -> CutPoint:
         return CutPoint(start, cut, frozenset((*pinned, *question)), way, len(turns))
 
     base = _base(entries, keep_turns, start, turns, starts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, get_args
 
 from triptych.reasons import TriptychError
 
@@ -11,6 +11,7 @@ Flavour = Literal["lesson", "robust"]
 """`lesson`: to the letter what the published code answers, faults included. `robust`: what one would ship."""
 
 Unit = Literal["characters", "lines", "bytes"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 LESSON_ERRORS = {"limit": "limit 不能小于 0", "keep_turns": "keep_turns 必须大于 0"}
 """What the lesson's own functions raise as ValueError for a number out of range."""

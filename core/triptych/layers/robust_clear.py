@@ -40,8 +40,8 @@ def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: Token
     if not replacements:
         reason = Reason("clear.nothing_to_gain" if old else "clear.nothing_old", values)
     elif counter.tokens(gain) < parameters.minimum_gain:
-        values |= {"gain": counter.tokens(gain), "minimum": parameters.minimum_gain}
-        reason, replacements = Reason("clear.too_little", values), []
+        short = {**values, "gain": counter.tokens(gain), "minimum": parameters.minimum_gain}
+        reason, replacements = Reason("clear.too_little", short), []
     else:
         reason = Reason("clear.gained", {**values, "gain": counter.tokens(gain)})
     return make_plan("clear", entries, replacement_edits(entries, replacements), reason, counter)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary
-from triptych.layers.cut_point import CutPoint, cut_point
+from triptych.layers.cut_point import WAYS, CutPoint, cut_point
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.rendering import in_pieces, rendered, request
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
@@ -24,6 +24,9 @@ RESERVED_SHARE = 0.2
 
 LEAST_ROOM = 100
 """Tokens that a piece has room for in any case."""
+
+_WAYS = ("summarize.old_turns", "summarize.turns_too_long", "summarize.inside_turn")
+"""Reasons, in the order of the ways to cut."""
 
 LONGEST_ERROR = 400
 _ERROR = re.compile(
@@ -87,7 +90,7 @@ class RobustSummaryPlan(SummaryPlan):
         if after > before * (1 - self.parameters.minimum_progress):
             percent = round(self.parameters.minimum_progress * 100)
             return self._refused(Reason("summarize.little_progress", {**values, "percent": percent}))
-        done = Reason("summarize.done", values)
+        done = Reason("summarize.done", {**values, "flaw": None})
         return make_plan("summarize", self.entries, (self._edit(inserted),), done, self.counter)
 
     def _refused(self, reason: Reason) -> Plan:
@@ -135,7 +138,7 @@ def plan(
     pieces = tuple(in_pieces(blocks, room_weight, counter.estimator.weight))
     return RobustSummaryPlan(
         request=request(_prompt(parameters), so_far, pieces[0]),
-        reason=Reason(_WAYS[point.way], {**values, "requests": len(pieces) if len(pieces) > 1 else None}),
+        reason=Reason(_WAYS[WAYS.index(point.way)], {**values, "requests": len(pieces) if len(pieces) > 1 else None}),
         before=counter.count(entries),
         cut=point.cut,
         entries=entries,
@@ -146,13 +149,6 @@ def plan(
         so_far=so_far,
         pieces=pieces,
     )
-
-
-_WAYS = {
-    "turns": "summarize.old_turns",
-    "fewer_turns": "summarize.turns_too_long",
-    "inside_turn": "summarize.inside_turn",
-}
 
 
 def _is_summarized(entry: Entry) -> bool:

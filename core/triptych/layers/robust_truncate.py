@@ -8,20 +8,25 @@ from typing import NamedTuple
 from triptych.edits import replacement_edits
 from triptych.entries import Entry, Truncated, messages_of
 from triptych.layers.cutting import clip_lines, filled, shortened, size
+from triptych.layers.parameters import UNITS
 from triptych.layers.plan import Plan, make_plan, tool_names
 from triptych.layers.truncate import TruncateParameters
 from triptych.messages import Message, is_failed_result, text_of, texts_of, with_texts
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
+_WITHIN = ("truncate.within_limit", "truncate.within_lines", "truncate.within_bytes")
+_SHORTENED = ("truncate.shortened_characters", "truncate.shortened_lines", "truncate.shortened_bytes")
+"""Reasons, in the order of the units."""
+
 
 class _Seen(NamedTuple):
-    """What was found about one candidate. `message` is the shorter one, None where it stays; `why` tells why."""
+    """What was found about one candidate. `message` is the shorter one, None where it stays; `reason` tells why."""
 
     place: int
     limit: int
     message: Message | None
-    why: str
+    reason: Reason
 
 
 def plan(
@@ -37,7 +42,7 @@ def plan(
     seen = [_seen(index, entries, parameters, counter, names.get(index, ""), failed) for index in candidates]
     cuts = [each for each in seen if each.message is not None]
     edits = replacement_edits(entries, [(each.place, _cut_entry(entries[each.place], each)) for each in cuts])
-    return make_plan("truncate", entries, edits, _reason(entries, seen, cuts, parameters), counter)
+    return make_plan("truncate", entries, edits, _reason(seen, cuts), counter)
 
 
 def _seen(
@@ -48,20 +53,25 @@ def _seen(
     tool: str,
     failed: bool,
 ) -> _Seen:
-    entry = entries[index]
+    entry, unit = entries[index], parameters.unit
     limit = parameters.limit
     if parameters.error_limit is not None and (failed or is_failed_result(entry.message)):
         limit = parameters.error_limit
-    if entry.pinned or entry.has_mark(Truncated):
-        return _Seen(index, limit, None, "pinned" if entry.pinned else "already_cut")
     texts = texts_of(entry.message)
+    length = size(text_of(entry.message), unit)
+    if entry.pinned:
+        return _Seen(index, limit, None, Reason("truncate.pinned"))
+    if entry.has_mark(Truncated):
+        return _Seen(index, limit, None, Reason("truncate.already_cut", {"length": length, "again": None}))
     cut = cut_texts(texts, limit, parameters, tool)
+    values = {"length": length, "limit": limit}
     if cut == texts:
-        return _Seen(index, limit, None, f"within_{parameters.unit}")
+        return _Seen(index, limit, None, Reason(_WITHIN[UNITS.index(unit)], values))
     message = with_texts(entry.message, cut)
     if counter.message_weight(message) >= counter.weight(entry):
-        return _Seen(index, limit, None, "saves_nothing")
-    return _Seen(index, limit, message, "")
+        return _Seen(index, limit, None, Reason("truncate.saves_nothing", values))
+    shorter = {**values, "result_length": size(text_of(message), unit)}
+    return _Seen(index, limit, message, Reason(_SHORTENED[UNITS.index(unit)], shorter))
 
 
 def cut_texts(texts: Sequence[str], limit: int, parameters: TruncateParameters, tool: str) -> list[str]:
@@ -85,19 +95,11 @@ def _cut_entry(entry: Entry, seen: _Seen) -> Entry:
     return entry.replaced(seen.message, Truncated(limit=seen.limit, omitted=omitted))
 
 
-def _reason(
-    entries: Sequence[Entry], seen: Sequence[_Seen], cuts: Sequence[_Seen], parameters: TruncateParameters
-) -> Reason:
+def _reason(seen: Sequence[_Seen], cuts: Sequence[_Seen]) -> Reason:
     if not seen:
         return Reason("truncate.no_results")
-    unit, limit = parameters.unit, parameters.limit
-    if len(seen) > 1:
-        values = {"results": len(cuts) or len(seen), "limit": limit, "unit": unit}
-        return Reason(f"truncate.shortened_many_{unit}" if cuts else "truncate.none_to_shorten", values)
-    one, message = seen[0], entries[seen[0].place].message
-    length = size(text_of(message), unit)
-    values = {"length": length, "limit": one.limit}
-    if one.message is None:
-        again = {"again": None} if one.why == "already_cut" else {}
-        return Reason(f"truncate.{one.why}", {**values, **again})
-    return Reason(f"truncate.shortened_{unit}", {**values, "result_length": size(text_of(one.message), unit)})
+    if len(seen) == 1:
+        return seen[0].reason
+    if not cuts:
+        return Reason("truncate.none_to_shorten", {"results": len(seen)})
+    return Reason("truncate.shortened_many", {"results": len(cuts)})

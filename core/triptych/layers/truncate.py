@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 
 from triptych.edits import replacement_edits
 from triptych.entries import Entry, Truncated
-from triptych.layers.parameters import Flavour, Unit, at_least, one_of, share
+from triptych.layers.parameters import UNITS, Flavour, Unit, at_least, one_of, share
 from triptych.layers.plan import Plan, make_plan
 from triptych.messages import is_result
 from triptych.reasons import Reason
@@ -46,7 +46,7 @@ class TruncateParameters:
         at_least("limit", self.limit, 0)
         at_least("max_line", self.max_line, 1)
         at_least("error_limit", self.error_limit, 0)
-        one_of("unit", self.unit, get_args(Unit))
+        one_of("unit", self.unit, UNITS)
         one_of("flavour", self.flavour, get_args(Flavour))
         share("head_share", self.head_share)
 

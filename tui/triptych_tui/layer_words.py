@@ -1,0 +1,59 @@
+"""What the robust layers say of what they did or left, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from triptych_tui.i18n import N_
+
+ROBUST_LAYERS: Mapping[str, str] = {
+    "truncate.shortened_characters": N_(
+        "{length:,} → {result_length:,} characters, notice included; its limit is {limit:,}"
+    ),
+    "truncate.shortened_lines": N_("{length:,} → {result_length:,} lines, notice included; its limit is {limit:,}"),
+    "truncate.shortened_bytes": N_("{length:,} → {result_length:,} bytes, notice included; its limit is {limit:,}"),
+    "truncate.shortened_many": N_("tool results over their limit, and truncated: {results:,}"),
+    "truncate.none_to_shorten": N_("{results:,} tool results: none is over its limit where a cut would save tokens"),
+    "truncate.within_lines": N_("{length:,} lines ≤ {limit:,}: it stays whole"),
+    "truncate.within_bytes": N_("{length:,} bytes ≤ {limit:,}: it stays whole"),
+    "truncate.saves_nothing": N_("{length:,} > {limit:,}, but a cut would save no tokens: it stays whole"),
+    "truncate.pinned": N_("it is pinned: it stays whole"),
+    "clear.gained": N_("{results:,} tool results, keep {keep:,}: {cleared:,} cleared, which saves ~{gain:,} tokens"),
+    "clear.too_little": N_(
+        "clearing {cleared:,} old tool results would save ~{gain:,} tokens, less than {minimum:,}: they stay, "
+        "since every clearing spoils the prompt cache"
+    ),
+    "clear.nothing_to_gain": N_(
+        "{results:,} tool results, keep {keep:,}: no placeholder would be shorter than what is old"
+    ),
+    "clear.no_overflow": N_("the list fits the model's window, so nothing is cleared"),
+    "clear.list_short": N_("~{tokens:,} tokens < {from_tokens:,}, so nothing is cleared yet"),
+    "prune.nothing_to_gain": N_("{turns:,} user turns, keep {keep_turns:,}: no old tool result would get shorter"),
+    "summarize.nothing_new": N_("all that is old is summarized or pinned already"),
+    "summarize.turns_too_long": N_(
+        "the newest {keep_turns:,} turns are too long to stay all: {old:,} old messages to summarize"
+        "[, in {requests:,} requests]"
+    ),
+    "summarize.inside_turn": N_(
+        "the newest turn alone is too long: its question stays, {old:,} old messages to summarize"
+        "[, in {requests:,} requests]"
+    ),
+    "summarize.refused": N_("this is no summary: {flaw}; so all messages stay; try again or write one yourself"),
+    "summarize.not_smaller": N_(
+        "the summary is not smaller than what it stands for, ~{old_tokens:,} → ~{new_tokens:,} tokens, "
+        "so all messages stay; try again or write one yourself"
+    ),
+    "summarize.little_progress": N_(
+        "the summary saves less than {percent} %, ~{old_tokens:,} → ~{new_tokens:,} tokens, "
+        "so all messages stay; try again or write one yourself"
+    ),
+    "summary.echo": N_("the model repeated what it was given"),
+    "summary.error_message": N_("the answer is an error message, “{text}”"),
+    "decide.tokens_over": N_("{kind}{tokens:,} tokens ≥ {threshold:,}, so summarize"),
+    "decide.tokens_within": N_("{kind}{tokens:,} tokens < {threshold:,}, so nothing to summarize"),
+    "decide.refused_before": N_("no summary came about in this turn, so none is asked for again"),
+    "repair.done": N_(
+        "an endpoint would refuse the list, so it is repaired[; results of no call taken out: {orphans}]"
+        "[; calls closed with a result: {calls}][; empty answers given words: {empty}]"
+    ),
+}
