@@ -140,6 +140,7 @@ class Journal:
         self._before_writing()
         try:
             if self._is_gone():
+                move_aside(self.path)
                 self._begin_anew()
             if self._descriptor is None:
                 self._open()
@@ -154,10 +155,13 @@ class Journal:
         return SessionFileError("journal.not_writable", path=str(self.path), error=said)
 
     def _is_gone(self) -> bool:
-        """Whether somebody has removed it."""
-        if self._descriptor is not None:
-            return os.fstat(self._descriptor).st_nlink == 0
-        return not self._begins and not self.path.exists()
+        """Whether somebody has removed it, or put something else in its place."""
+        if self._descriptor is None:
+            return not self._begins and not self.path.exists()
+        try:
+            return not os.path.samestat(os.fstat(self._descriptor), self.path.stat())
+        except FileNotFoundError:
+            return True
 
     def _open(self) -> None:
         make_private_folder(self.path.parent)
