@@ -6,6 +6,7 @@ A row is one question. The session it is asked in begins with `TALK`; the tools 
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -60,6 +61,13 @@ class Fault:
     @property
     def fails(self) -> bool:
         return self.outcome.startswith("model.")
+
+
+def free_port() -> int:
+    """A port at which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 def told(entry: Entry) -> str:

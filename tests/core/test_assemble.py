@@ -99,6 +99,16 @@ def test_an_id_or_a_name_may_come_late() -> None:
     assert calls_of(ToolCallDelta(0, arguments="{"), ToolCallDelta(0, "a", "x", "}")) == [("a", "x", "{}")]
 
 
+def test_whole_calls_without_ids_at_one_index_are_told_apart() -> None:
+    one, two = ToolCallDelta(0, "", "x", '{"a": {"b": 1}}'), ToolCallDelta(0, None, "x", '{"c": 2}')
+    assert calls_of(one, two) == [("call_1", "x", '{"a": {"b": 1}}'), ("call_2", "x", '{"c": 2}')]
+
+
+def test_a_name_in_every_piece_is_one_call_while_its_arguments_are_not_whole() -> None:
+    pieces = ['{"a": {"b": "}', "{", '"}}', ""]
+    assert calls_of(*(ToolCallDelta(0, None, "x", piece) for piece in pieces)) == [("call_1", "x", "".join(pieces))]
+
+
 def test_calls_stand_in_the_order_of_their_index() -> None:
     assert calls_of(ToolCallDelta(1, "b", "y"), ToolCallDelta(0, "a", "x")) == [("a", "x", ""), ("b", "y", "")]
 

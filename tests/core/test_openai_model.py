@@ -23,12 +23,10 @@ from hypothesis import strategies as st
 from tests.support_openai_server import (
     DONE,
     DROP,
-    Call,
     OpenAIServer,
     Piece,
     Reply,
     answer,
-    call_chunk,
     chunk,
     cut_after,
     error,
@@ -125,28 +123,6 @@ async def test_a_piece_is_there_before_the_answer_is_complete() -> None:
         assert await anext(deltas) == TextDelta("first")
         go_on.set()
         assert [delta async for delta in deltas] == [TextDelta("then"), Finish("stop")]
-
-
-async def test_ten_parallel_calls_split_over_many_chunks() -> None:
-    calls = [Call(f"id_{n}", "read_file", json.dumps({"path": f"notes/{n}.md"})) for n in range(10)]
-    builder = await ask(answer("Reading.", calls))
-    assert tool_calls(builder.message()) == tuple(ToolCall(call.id, call.name, call.arguments) for call in calls)
-    assert (builder.text, builder.finish) == ("Reading.", "tool_calls")
-
-
-async def test_calls_that_all_come_at_index_0_are_told_apart_by_id() -> None:
-    pieces: list[Piece] = [
-        call_chunk(0, "a", "read_file", '{"path": '),
-        call_chunk(0, arguments='"a.md"}'),
-        call_chunk(0, "b", "read_file", '{"path": "b.md"}'),
-        finish_chunk("tool_calls"),
-        DONE,
-    ]
-    builder = await ask(Reply(pieces))
-    assert tool_calls(builder.message()) == (
-        ToolCall("a", "read_file", '{"path": "a.md"}'),
-        ToolCall("b", "read_file", '{"path": "b.md"}'),
-    )
 
 
 async def test_calls_without_index_or_id_in_one_chunk_are_two_calls() -> None:

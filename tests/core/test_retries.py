@@ -21,7 +21,6 @@ from tests.support_openai_server import (
     cut_after,
     error,
     finish_chunk,
-    stalled,
     text_chunks,
 )
 from tests.support_session_files import kept_at
@@ -113,20 +112,6 @@ async def test_what_will_not_pass_is_asked_once(first: Reply) -> None:
     assert messages_of(turn.session.entries) == TALK
 
 
-async def test_it_gives_up_after_five_tries_and_takes_the_turn_back(tmp_path: Path) -> None:
-    async with OpenAIServer(lambda _: error(503, "busy")) as server:
-        turn = Turn(server, file=tmp_path / "s.json")
-        with pytest.raises(ModelError) as failed:
-            await turn.ask()
-        assert len(server.requests) == 5
-    assert failed.value.reason.id == "model.server_error"
-    assert [wait.seconds for wait in turn.waits] == [2, 4, 8, 16]
-    assert [wait.attempt for wait in turn.waits] == [2, 3, 4, 5]
-    assert {wait.reason.id for wait in turn.waits} == {"model.server_error"}
-    assert messages_of(turn.session.entries) == TALK
-    assert not (tmp_path / "s.json").exists()
-
-
 @pytest.mark.parametrize(("asked_for", "waited"), [("7", 7), ("7.5", 7.5), ("0", 1), ("3600", 60), ("soon", 2)])
 async def test_the_endpoint_says_how_long_to_wait_within_limits(asked_for: str, waited: float) -> None:
     turn, _, _ = await asked([error(429, "", headers={"Retry-After": asked_for}), answer("yes")])
@@ -166,15 +151,6 @@ async def test_nobody_listens_and_then_somebody_does() -> None:
         await late.__aexit__()
     assert [wait.reason.id for wait in turn.waits] == ["model.unreachable"]
     assert turn.said == "There I am"
-
-
-async def test_silence_before_the_first_piece_is_asked_again() -> None:
-    async with OpenAIServer([stalled(answer("Hello"), 0), answer("Awake")]) as server:
-        turn = Turn(server)
-        turn.model = OpenAIModel(name="m", base_url=server.base_url, timeout=0.2)
-        await turn.ask()
-        assert turn.said == "Awake"
-        assert [wait.reason.id for wait in turn.waits] == ["model.timeout"]
 
 
 async def test_cancelling_during_the_wait_ends_the_turn_as_any_cancel(tmp_path: Path) -> None:

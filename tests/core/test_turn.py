@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support_desk import LESSON, LONG, QUIET, SYSTEM, Desk, questions, read, tool_turn
-from tests.support_scripted_model import Answer, asks_for, says
+from tests.support_scripted_model import asks_for, says
 from tests.support_session_files import kept_at
 from triptych import lesson_api
 from triptych.entries import Cleared, Entry, Pruned, Summary, Truncated
@@ -18,7 +18,7 @@ from triptych.events import StageEntered, StepCommitted, TextStreamed, TurnEnded
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SUMMARY_PREFIX, SummaryPlan
 from triptych.messages import tool_calls
-from triptych.models.base import Request, ToolCallDelta
+from triptych.models.base import Request
 from triptych.policy import Trigger, preset
 from triptych.reasons import Reason
 from triptych.stages import Stage
@@ -72,14 +72,6 @@ async def test_calls_that_cannot_run_are_answered_with_an_error() -> None:
     assert results[3] == "fine"
     assert tool_calls(desk.messages[2])[1].arguments == '{"path": '
     assert len(desk.tool.runs) == 1
-    desk.assert_sound()
-
-
-async def test_calls_with_one_id_are_both_answered() -> None:
-    desk = Desk([SYSTEM], QUIET, outputs=["first", "second"])
-    script: Answer = [ToolCallDelta(0, "x", "read_file", "{}"), ToolCallDelta(1, "x", "read_file", "{}")]
-    await desk.ask("both", script, says("done"))
-    assert [message["content"] for message in desk.messages[3:5]] == ["first", "second"]
     desk.assert_sound()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support_desk import LESSON, SYSTEM, Desk, questions, read, tool_turn
+from tests.support_desk import LESSON, QUIET, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, asks_for, fails, says
 from tests.support_session_files import kept_at
 from triptych import lesson_api
@@ -15,7 +16,8 @@ from triptych.entries import Entry, Interrupted, messages_of
 from triptych.events import SaveFailed, StreamEnded, TextStreamed, TurnEnded
 from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
 from triptych.messages import Message
-from triptych.models.base import Finish, ModelError, TextDelta
+from triptych.models.base import Finish, FinishReason, ModelError, TextDelta
+from triptych.policy import Policy, Trigger
 from triptych.reasons import Reason, TriptychError
 from triptych.stages import Stage
 from triptych.timeline import Change
@@ -142,6 +144,90 @@ async def test_a_blank_summary_keeps_the_messages(blank: Answer) -> None:
     assert await desk.ask("next", blank, says("done")) == "answered"
     assert desk.messages[:-2] == questions(4)
     assert desk.reasons("summarize")[-1].id == "summarize.blank"
+
+
+@pytest.mark.parametrize(("finish", "flaw"), [("length", "summary.cut_off"), ("content_filter", "summary.filtered")])
+async def test_a_summary_that_was_cut_off_is_taken_as_the_lesson_takes_it_and_says_so(
+    finish: FinishReason, flaw: str, tmp_path: Path
+) -> None:
+    desk = Desk(questions(4), LESSON, store=kept_at(tmp_path / "s.json"))
+    await desk.ask("next", says("half a summ", finish=finish), says("done"))
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "half a summ"
+    told = desk.reasons("summarize")[-1]
+    assert (told.id, told.values["flaw"]) == ("summarize.done_larger", Reason(flaw))
+
+
+async def test_a_call_in_place_of_a_summary_keeps_the_messages_and_says_so() -> None:
+    desk = Desk(questions(4), LESSON)
+    await desk.ask("next", asks_for(read("a")), says("done"))
+    assert desk.messages[:-2] == questions(4)
+    told = desk.reasons("summarize")[-1]
+    assert (told.id, told.values["flaw"]) == ("summarize.blank", Reason("summary.called_tool", {"tool": "read_file"}))
+
+
+TOO_LONG = fails("model.context_length")
+BY_HAND = replace(LESSON, trigger=Trigger())
+"""Layer 3 belongs to its turns, and nothing sets it off."""
+
+
+async def test_a_list_too_long_for_the_model_is_summarized_once_and_asked_again() -> None:
+    desk = Desk(questions(4), BY_HAND)
+    assert await desk.ask("next", TOO_LONG, says("the summary"), says("done")) == "answered"
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "the summary"
+    assert [message["content"] for message in desk.messages[-2:]] == ["next", "done"]
+    stages = desk.stages()
+    assert stages[stages.index("request") :] == [
+        "request",
+        "decide",
+        "summarize",
+        "summarize",
+        "request",
+        "answer",
+        "save",
+    ]
+    assert [reason.id for reason in desk.reasons("decide")] == ["decide.by_hand_only", "decide.too_long"]
+    assert desk.session.undo()
+    assert desk.messages == questions(4)
+
+
+async def test_a_list_that_is_still_too_long_is_taken_back_and_its_summary_kept_for_later() -> None:
+    desk = Desk(questions(4), BY_HAND)
+    with pytest.raises(ModelError) as failed:
+        await desk.ask("next", TOO_LONG, says("the summary"), TOO_LONG)
+    assert failed.value.reason.id == "model.context_length"
+    assert desk.messages == questions(4)
+    assert await desk.ask("next", TOO_LONG, says("done")) == "answered"
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "the summary"
+
+
+@pytest.mark.parametrize(
+    ("policy", "turns", "script"),
+    [
+        (BY_HAND, 2, [TOO_LONG]),  # nothing is old
+        (QUIET, 4, [TOO_LONG]),  # no layer 3
+        (replace(BY_HAND, off=("summarize",)), 4, [TOO_LONG]),
+        (BY_HAND, 4, [TOO_LONG, fails("model.context_length")]),  # the summary's own request is too long
+        (BY_HAND, 4, [TOO_LONG, says(" ")]),
+        (LESSON, 4, [says("the summary"), TOO_LONG]),  # it has just been summarized
+    ],
+)
+async def test_where_a_summary_does_not_help_the_refusal_stands(
+    policy: Policy, turns: int, script: list[Answer]
+) -> None:
+    desk = Desk(questions(turns), policy)
+    with pytest.raises(ModelError) as failed:
+        await desk.ask("next", *script)
+    assert failed.value.reason.id == "model.context_length"
+    assert desk.model.unused == 0
+    assert desk.messages == questions(turns)
+
+
+async def test_a_later_request_that_is_too_long_is_helped_too() -> None:
+    desk = Desk(questions(4), BY_HAND, outputs=["short"])
+    await desk.ask("next", asks_for(read("a")), TOO_LONG, says("the summary"), says("done"))
+    assert desk.messages[1]["content"] == SUMMARY_PREFIX + "the summary"
+    assert [message["content"] for message in desk.messages[-2:]] == ["short", "done"]
+    desk.assert_sound()
 
 
 async def test_a_summary_already_paid_for_is_kept_for_the_next_try() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from pathlib import Path
 
 import pytest
 
 from tests.support_desk import QUIET
 from tests.support_openai_server import OpenAIServer, answer
-from tests.support_wire_faults import FAULTS, PATIENCE, QUESTION, TALK, Fault, told
+from tests.support_wire_faults import FAULTS, PATIENCE, QUESTION, TALK, Fault, free_port, told
 from tests.support_workbench import SAMPLE_WORKSPACE
 from triptych.agent import run_turn
 from triptych.checks import would_be_refused
@@ -71,12 +70,6 @@ async def nothing_runs() -> None:
         await asyncio.wait(others)
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_of_the_wire(name: str, tmp_path: Path) -> None:
     fault = FAULTS[name]
@@ -91,6 +84,7 @@ async def test_a_fault_of_the_wire(name: str, tmp_path: Path) -> None:
         assert len(server.requests) == len(fault.replies)
         assert [told(entry) for entry in desk.session.entries[len(TALK) :]] == list(fault.added)
         desk.assert_kept()
+        assert desk.file.exists() == bool(fault.added)
 
         async with asyncio.timeout(10):
             await server.quiet()

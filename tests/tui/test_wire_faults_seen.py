@@ -1,0 +1,69 @@
+"""Faults of the wire as a user of the workbench sees them: above the prompt, in the stage bar, in the next answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from tests.support_desk import QUIET
+from tests.support_openai_server import OpenAIServer, Reply, answer
+from tests.support_pilot import app_on, opened, screen_text, until
+from tests.support_wire_faults import FAULTS, QUESTION, TALK, Fault, free_port
+from triptych.models.openai import OpenAIModel
+from triptych_tui.app import TriptychApp
+from triptych_tui.widgets.prompt import PromptText
+
+ANSWERED = {name: fault for name, fault in FAULTS.items() if not (fault.no_server or fault.is_impatient)}
+
+
+async def no_time(_seconds: float) -> None:
+    pass
+
+
+async def seen(pilot: Pilot[Any], app: TriptychApp, words: str, when: str) -> None:
+    """Wait for words, wherever the screen breaks its lines."""
+    await until(pilot, lambda: words in " ".join(screen_text(app).split()), f"{words} after {when}")
+
+
+async def over(pilot: Pilot[Any], app: TriptychApp, name: str) -> None:
+    await until(pilot, lambda: not app.workbench.is_occupied, f"the end of the turn after {name}")
+
+
+async def ask_and_see(pilot: Pilot[Any], app: TriptychApp, name: str, fault: Fault) -> list[str]:
+    """Ask, and see what is said of the fault; the keys that ask once more."""
+    await pilot.press(*QUESTION, "enter")
+    await over(pilot, app, name)
+    for words in (fault.stage, *fault.seen):
+        await seen(pilot, app, words, name)
+    is_told = "Esc dismiss" in screen_text(app)
+    assert is_told == (fault.outcome != "answered"), name
+    comes_back = fault.fails and not fault.added
+    assert app.workbench.query_one(PromptText).text == (QUESTION if comes_back else ""), name
+    return ["r"] if comes_back else [*(["escape"] if is_told else []), *QUESTION, "enter"]
+
+
+async def test_all_faults_of_the_wire_one_after_the_other(tmp_path: Path) -> None:
+    replies: list[Reply] = [answer("There I am.")]
+    for name, fault in ANSWERED.items():
+        replies += [*fault.replies, answer(f"After: {name}.")]
+    server = OpenAIServer(replies, port=free_port())
+    session = opened(tmp_path / "s.json", TALK[1:], OpenAIModel(name="m", base_url=server.base_url, api_key="sk-1"))
+    session.session.policy = QUIET
+    app = app_on(session)
+    async with app.run_test(size=(120, 30)) as pilot:
+        app.workbench.failing.sleep = no_time
+        again = await ask_and_see(pilot, app, "nobody listens", FAULTS["connection refused"])
+        async with server:
+            await pilot.press(*again)
+            await seen(pilot, app, "There I am.", "nobody listened")
+            await over(pilot, app, "the first")
+            for name, fault in ANSWERED.items():
+                arrived = len(server.requests)
+                again = await ask_and_see(pilot, app, name, fault)
+                assert len(server.requests) - arrived == len(fault.replies), name
+                await pilot.press(*again)
+                await seen(pilot, app, f"After: {name}.", name)
+                await over(pilot, app, name)
+                assert "Esc dismiss" not in screen_text(app), name
