@@ -17,6 +17,9 @@ from triptych.tokens import Count, Usage
 Record = dict[str, Any]
 
 _MARKS: Mapping[str, type[Mark]] = {kind.name: kind for kind in Mark.__subclasses__()}
+_DEFAULTS: Mapping[type[Mark], Mapping[str, Any]] = {
+    kind: {each.name: each.default for each in fields(kind)} for kind in _MARKS.values()
+}
 
 
 class RecordError(ValueError):
@@ -107,7 +110,8 @@ def _edit_of(record: Record, entries: Mapping[int, Entry]) -> Edit:
 
 
 def _mark_record(mark: Mark) -> Record:
-    values = {each.name: getattr(mark, each.name) for each in fields(mark) if getattr(mark, each.name) != each.default}
+    defaults = _DEFAULTS[type(mark)]
+    values = {name: value for name, default in defaults.items() if (value := getattr(mark, name)) != default}
     return {"mark": mark.name, **values}
 
 
@@ -115,7 +119,7 @@ def _mark_of(record: object) -> Mark:
     if not isinstance(record, dict) or record.get("mark") not in _MARKS:
         raise RecordError
     kind = _MARKS[record["mark"]]
-    known = {each.name for each in fields(kind)}
+    known = _DEFAULTS[kind]
     values: dict[str, Any] = {name: _value_of(value) for name, value in record.items() if name in known}
     return kind(**values)
 
