@@ -10,9 +10,14 @@ from xml.sax.saxutils import escape
 import pyte
 from rich.cells import cell_len
 
+from tests.support_box_drawing import shapes
+
 CELL_WIDTH, CELL_HEIGHT, FONT_SIZE = 11, 24, 18
-_PIECES = re.compile(r"\s+|[!-~]+|.", re.DOTALL)  # what is no ASCII stands alone, wherever its font would put it
-FONTS = "JetBrains Mono, DejaVu Sans Mono, Noto Sans Mono CJK SC, Noto Sans CJK SC, monospace"
+WIDE_FONT_SIZE = 21
+"""Of Chinese signs, which fill two cells."""
+# What is no letter stands alone: its font may put it elsewhere, or join it with others to one sign.
+_PIECES = re.compile(r"\s+|[0-9A-Za-z]+|.", re.DOTALL)
+FONTS = "JetBrains Mono, DejaVu Sans Mono, Noto Sans Mono CJK {script}, Noto Sans CJK {script}, monospace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,11 @@ class _Run:
     struck: bool
 
 
-def svg_of(screen: pyte.Screen, *, ink: str = "DCE1E8", ground: str = "14171C") -> str:
-    """The screen's cells with their colours; `ink` and `ground` are the terminal's own, as RRGGBB."""
+def svg_of(screen: pyte.Screen, *, ink: str = "DCE1E8", ground: str = "14171C", script: str = "SC") -> str:
+    """The screen's cells with their colours; `ink` and `ground` are the terminal's own, as RRGGBB.
+
+    `script` is how Chinese is written: SC or TC.
+    """
     width, height = screen.columns * CELL_WIDTH, screen.lines * CELL_HEIGHT
     grounds: list[str] = []
     texts: list[str] = []
@@ -47,7 +55,7 @@ def svg_of(screen: pyte.Screen, *, ink: str = "DCE1E8", ground: str = "14171C") 
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">',
             f'<rect width="100%" height="100%" fill="#{ground}"/>',
             *grounds,
-            f'<g font-family="{FONTS}" font-size="{FONT_SIZE}" xml:space="preserve">',
+            f'<g font-family="{FONTS.format(script=script)}" font-size="{FONT_SIZE}" xml:space="preserve">',
             *texts,
             "</g></svg>",
         ]
@@ -59,12 +67,15 @@ def _text(run: _Run, x: int, y: int) -> str:
     look += ' font-style="italic"' if run.italic else ""
     look += ' text-decoration="line-through"' if run.struck else ""
     style = f'y="{y + FONT_SIZE}" fill="#{run.ink}"{look}'
+    wide = f'{style} font-size="{WIDE_FONT_SIZE}"'
     texts: list[str] = []
     for piece in _PIECES.findall(run.text):
         cells = cell_len(piece)
-        if not piece.isspace():
+        if drawn := shapes(piece, x, y, CELL_WIDTH, CELL_HEIGHT, run.ink):
+            texts.append(drawn)
+        elif not piece.isspace():
             places = " ".join(str(x + offset * CELL_WIDTH) for offset in range(cells if piece.isascii() else 1))
-            texts.append(f'<text x="{places}" {style}>{escape(piece)}</text>')
+            texts.append(f'<text x="{places}" {style if cells == len(piece) else wide}>{escape(piece)}</text>')
         x += cells * CELL_WIDTH
     return "".join(texts)
 

@@ -133,10 +133,10 @@ class Terminal:
         with self._changed:
             return self._text()
 
-    def svg(self) -> str:
-        """A picture of the screen."""
+    def svg(self, script: str = "SC") -> str:
+        """A picture of the screen; `script` is how Chinese is written: SC or TC."""
         with self._changed:
-            return svg_of(self._screen)
+            return svg_of(self._screen, script=script)
 
     def send(self, keys: str) -> None:
         """Type `keys`; `KEYS` has those that are no characters."""

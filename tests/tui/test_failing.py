@@ -264,13 +264,14 @@ async def test_the_countdown_goes_on_once_a_second_and_then_it_is_asked_again(tm
             assert what.startswith(
                 f" ↻  429 from 127.0.0.1:{server.port}  it allows no more requests for now: slow down"
             )
-            assert keys.split("   ") == ["", " retry 2/5 in 8 s", "Esc stop waiting"]
+            assert keys.split("   ") == ["", " retry 2/5 in 8 s", "Esc stop waiting", "─" * 20]
             await until(pilot, lambda: " ↻ request " in screen_text(app), "the sign in the stage")
             assert "╰ 429 · waits for try 2 of 5" in screen_text(app).splitlines()[2]
             assert focused(app) == "prompt-text"
             for left in range(7, 0, -1):
                 clock.tick()
                 await until(pilot, lambda left=left: f"retry 2/5 in {left} s" in screen_text(app), f"{left} s")
+            assert rows(app)[1].endswith("━" * 18 + "─" * 2), "most of the wait is over"
             assert len(server.requests) == 1
             clock.tick()
             await until(pilot, lambda: "retry 3/5 in 2 s" in screen_text(app), "the next countdown")

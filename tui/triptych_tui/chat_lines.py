@@ -40,6 +40,7 @@ class ChatLines:
         unfolded: with what the model thought. at_hand: the key for that works on it now.
         """
         entry = self._sheet.entries[index]
+        width -= 1  # marks at the right keep away from the scrollbar
         self._unfolded, self._at_hand = unfolded, at_hand
         if entry.has_mark(Summary):
             lines = self._divider(index, width)
@@ -53,6 +54,7 @@ class ChatLines:
 
     def streaming(self, message: Message, width: int, growing: GrowingText, *, summary: bool) -> list[Row]:
         """What the model is saying right now, with a caret; `growing` remembers what has been wrapped of it."""
+        width -= 1  # as in `block`
         ink = "l3" if summary else "text"
         letter = Span(self._glyphs.summary if summary else "A", "l3" if summary else "role_a", "b")
         thought, said = thought_and_said(message)
@@ -132,6 +134,8 @@ class ChatLines:
         text = text_of(entry.message)
         if entry.has_mark(Cleared):
             left.append(Span(_("cleared"), "muted", "i"))
+            if sheet.behind(entry):
+                left += [Span(plain(" · "), "faint"), Span("v ", "muted", "b"), Span(_("original"), "muted", "i")]
         else:
             left += self._sizes(entry, index)
             if not entry.has_mark(Truncated) and not entry.has_mark(Pruned):
@@ -195,7 +199,7 @@ def _said_row(piece: str, ink: str) -> Row:
 
 def _wrapped(text: str, width: int, growing: GrowingText | None = None) -> list[str]:
     """The lines of a message at a pane width; what is too long to read here is said, not shown."""
-    room = max(width - INDENT - 1, 2)
+    room = max(width - INDENT, 2)
     harmless = clean(text[:SHOWN_CHARACTERS])
     lines = wrap(harmless, room) if growing is None else growing.lines(harmless, room, SHOWN_LINES + 1)
     if len(lines) > SHOWN_LINES or len(text) > SHOWN_CHARACTERS:

@@ -8,7 +8,7 @@ from triptych_tui.spans import Span
 from triptych_tui.untrusted import clean
 
 _TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"(?P<key>\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[^\s"\w]|\s+|\w+|"'
+    r'"(?:[^"\\]|\\.)*(?:"(?P<key>\s*:)?|\\?$)|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[^\s"\w]|\s+|\w+|"'
 )
 _WORDS = frozenset({"true", "false", "null"})
 

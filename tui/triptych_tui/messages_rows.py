@@ -15,14 +15,14 @@ from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import ToolCall, is_result, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
-from triptych_tui.i18n import ngettext
+from triptych_tui.i18n import _, ngettext
 from triptych_tui.outline import Place
 from triptych_tui.picture_words import picture_labels
 from triptych_tui.plain import plain
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, width_of
 from triptych_tui.stage_words import LAYER_INKS
-from triptych_tui.untrusted import clean
+from triptych_tui.untrusted import clean, fit
 
 MARK_CELLS = 10
 TOKEN_CELLS = 5
@@ -37,11 +37,13 @@ class Preview:
 
     targets: by id, the entry that would stand there, with its tokens in the list as it would be; None for those that
         would go.
+    reused: tokens before the first of them, which a prompt cache keeps.
     """
 
     targets: Mapping[int, tuple[Entry, int] | None]
     ink: str
     first_index: int | None
+    reused: int = 0
 
     @classmethod
     def of(cls, plan: Plan, sheet: Sheet, ink: str) -> Preview:
@@ -51,18 +53,24 @@ class Preview:
         for edit in plan.edits:
             replacements = {entry.id: (entry, tokens[entry]) for entry in edit.inserted}
             targets.update({entry.id: replacements.get(entry.id) for entry in edit.removed})
-        return cls(targets, ink, min((edit.index for edit in plan.edits), default=None))
+        first = min((edit.index for edit in plan.edits), default=None)
+        return cls(targets, ink, first, _tokens_before(first, sheet))
 
     @classmethod
-    def of_request(cls, plan: SummaryPlan, ink: str) -> Preview:
+    def of_request(cls, plan: SummaryPlan, sheet: Sheet, ink: str) -> Preview:
         """Before there is a summary: what it would stand for."""
-        return cls({entry.id: None for entry in plan.old}, ink, plan.start)
+        return cls({entry.id: None for entry in plan.old}, ink, plan.start, _tokens_before(plan.start, sheet))
+
+
+def _tokens_before(index: int | None, sheet: Sheet) -> int:
+    """What the rows above this one add up to."""
+    return sum(map(sheet.tokens_of, range(index or 0)))
 
 
 def preview_of(plan: Plan | SummaryPlan | None, sheet: Sheet) -> Preview | None:
     """What a plan would do to the rows; None where it does nothing to them."""
     if isinstance(plan, SummaryPlan):
-        return Preview.of_request(plan, LAYER_INKS["summarize"])
+        return Preview.of_request(plan, sheet, LAYER_INKS["summarize"])
     if plan is None or not plan.edits:
         return None
     return Preview.of(plan, sheet, LAYER_INKS[plan.stage])
@@ -105,6 +113,16 @@ def message_row(
     else:
         mark = entry_mark(sheet, index, glyphs)
     return Row(with_right(left, tokens, mark, width, "muted" if tokens < BOLD_FROM_TOKENS else "strong"))
+
+
+def cache_row(preview: Preview, width: int, glyphs: Glyphs) -> Row:
+    """Above the first row that would change: what a prompt cache keeps."""
+    words = _("prompt cache ends here · ~{tokens} tok reused").format(tokens=f"{preview.reused:,}")
+    words = fit(f" {words} ", max(width - 2, 0), glyphs.ellipsis)
+    before, dash = 7, glyphs.rule_future
+    behind = max(width - before - cell_len(words), 0)
+    line = Span(dash * before, preview.ink), Span(words, preview.ink), Span(dash * behind, preview.ink)
+    return Row(cut_spans(line, width), aside=True)
 
 
 def entry_mark(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from triptych.entries import Entry
-from triptych.layers.plan import Plan, kept_prefix
+from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import role_of, text_of
+from triptych.messages import role_of, text_of, tool_calls
 from triptych.stages import Layer
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.lesson_notes import lesson_error, panel_notes
-from triptych_tui.messages_rows import Preview, one_line
+from triptych_tui.messages_rows import Preview, call_values, one_line
 from triptych_tui.plain import plain
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
-from triptych_tui.spans import Row, Span, cut_spans, pad, spread
+from triptych_tui.spans import Row, Span, cut_spans, pad, spread, width_of
 from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.untrusted import clean, wrap
 from triptych_tui.wording import say, variables_line
@@ -25,6 +25,9 @@ from triptych_tui.wording import say, variables_line
 MARGIN = 2
 SHOWN_TARGETS = 12
 REQUEST_LINES = 14
+"""Lines of each message of a request before it is sent; afterwards there is something else to read."""
+SHOWN_BEFORE = 12
+"""Lines of a target's text that are looked at."""
 
 
 def layer_title(layer: Layer) -> str:
@@ -47,6 +50,7 @@ class PanelLines:
         self._glyphs = glyphs
         self._room = max(width - 2 * MARGIN, 8)
         self._ink = LAYER_INKS[run.layer]
+        self._calls = _calls_by_id(sheet)
 
     def lines(self) -> list[Row]:
         run = self._run
@@ -61,6 +65,8 @@ class PanelLines:
                 sections.append(self._targets(plan))
             sections += [self._gain(plan), self._prompt_cache(plan)]
         sections.append(self._keys())
+        if plan is not None and plan.edits and not isinstance(run.planned, SummaryPlan):
+            sections.append(self._before_and_after(plan))
         return [line for section in sections for line in (Row(), *section)]
 
     def _why(self) -> Iterator[Row]:
@@ -103,7 +109,7 @@ class PanelLines:
         return [
             Span(number, "faint"),
             Span(letter + " ", ROLE_INKS[letter], "b"),
-            Span(one_line(text_of(entry.message))),
+            Span(self._calls.get(entry.message.get("tool_call_id", ""), one_line(text_of(entry.message)))),
         ]
 
     def _gain(self, plan: Plan) -> Iterator[Row]:
@@ -122,28 +128,47 @@ class PanelLines:
 
     def _prompt_cache(self, plan: Plan) -> Iterator[Row]:
         yield self._heading(_("Prompt cache"))
-        kept = kept_prefix(self._sheet.session.entries, plan.edits, self._sheet.session.counter)
-        if kept.messages:
+        kept, reused = self._preview.first_index or 0, self._preview.reused
+        share = reused / plan.before.tokens if plan.before.tokens else 0
+        filled = min(round(self._room * share), self._room)
+        going = self._glyphs.going * (self._room - filled)
+        yield self._line([Span(" " * filled, ground=self._ink), Span(going, self._ink)])
+        if kept:
             words = _("entries 0–{last} stay the same: ~{tokens} tok can be reused, the rest is read again").format(
-                last=kept.messages - 1, tokens=f"{kept.tokens:,}"
+                last=kept - 1, tokens=f"{reused:,}"
             )
         else:
             words = _("nothing stays the same: everything is read again")
         yield from self._text(words, "muted")
 
+    def _before_and_after(self, plan: Plan) -> Iterator[Row]:
+        """The first target as it is and as it would be."""
+        before, after = plan.edits[0].removed[0], plan.edits[0].inserted[0]
+        index = self._sheet.index_of(before.id)
+        yield self._heading(_("Before and after"), "" if index is None else _("entry {index}").format(index=index))
+        for entry, sign, ground, most in ((before, "-", "delete", 4), (after, "+", "add", 3)):
+            lines = clean(text_of(entry.message)[: SHOWN_BEFORE * self._room]).split("\n")
+            more = len(lines) > most
+            for number, piece in enumerate(lines[: most - more] + [self._glyphs.ellipsis] * more):
+                lead = Span(f"{sign} " if number == 0 or not more else "  ", "error" if sign == "-" else "accent", "b")
+                spans = cut_spans([lead, Span(piece, "muted" if sign == "-" else "text")], self._room)
+                blank = Span(" " * (self._room - width_of(spans)))
+                yield self._line([span._replace(ground=ground) for span in (*spans, blank)])
+
     def _request(self, planned: SummaryPlan) -> Iterator[Row]:
         tokens = f"{_request_tokens(planned):,}"
         yield self._heading(_("Request"), _("exactly as sent · ~{tokens} tok").format(tokens=tokens))
         room = max(self._room - 3, 2)
+        shown = REQUEST_LINES if self._run.summary_plan is None else REQUEST_LINES // 3
         for message in planned.request:
             letter = "S" if role_of(message) == "system" else "U"
             text = text_of(message)
-            lines = wrap(clean(text[: REQUEST_LINES * room]), room)
-            for number, piece in enumerate(lines[:REQUEST_LINES]):
+            lines = wrap(clean(text[: shown * room]), room)
+            for number, piece in enumerate(lines[:shown]):
                 lead = Span(f"{letter}  " if number == 0 else "   ", ROLE_INKS[letter], "b")
                 yield self._line([lead, Span(piece, "muted")])
-            if len(lines) > REQUEST_LINES or len(text) > REQUEST_LINES * room:
-                more = max(1, len(text) - len("\n".join(lines[:REQUEST_LINES])))
+            if len(lines) > shown or len(text) > shown * room:
+                more = max(1, len(text) - len("\n".join(lines[:shown])))
                 words = ngettext("{count} more character", "{count} more characters", more)
                 yield self._line([Span("   " + words.format(count=f"{more:,}"), "faint")])
 
@@ -191,6 +216,15 @@ class PanelLines:
     def _line(self, left: list[Span], right: list[Span] | None = None) -> Row:
         spans = spread(left, right, self._room) if right else cut_spans(left, self._room)
         return Row([Span(" " * MARGIN), *spans])
+
+
+def _calls_by_id(sheet: Sheet) -> dict[str, str]:
+    """What was called, as the chat shows it."""
+    return {
+        call.id: one_line("  ".join([call.name, ", ".join(map(str, call_values(call).values()))]))
+        for entry in sheet.session.entries
+        for call in tool_calls(entry.message)
+    }
 
 
 def _longer(layer: Layer) -> str:

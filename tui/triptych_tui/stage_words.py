@@ -16,7 +16,7 @@ LAYER_NUMBERS = {"truncate": "L1", "clear": "L2", "prune": "L2", "summarize": "L
 
 def logo() -> list[Span]:
     """Three panes, three layers."""
-    return [Span(plain("▎"), ink) for ink in ("l1", "l2", "l3")]
+    return [Span(" "), *(Span(plain("▌"), ink) for ink in ("l1", "l2", "l3"))]
 
 
 def stage_name(stage: Stage) -> str:

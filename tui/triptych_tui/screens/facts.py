@@ -83,10 +83,11 @@ def chat_facts(unread: int | None, *, empty: bool, glyphs: Glyphs) -> list[Span]
     ]
 
 
-def file_facts(opened: OpenedSession, outside: Outside = "", lines: int = 0) -> list[Span]:
+def file_facts(opened: OpenedSession, outside: Outside = "", lines: int = 0, *, previewing: bool = False) -> list[Span]:
     """The file's name, size, time and whether the list at the head is in it.
 
-    outside: what other programs have done to it. lines: how many of its lines change when it is saved.
+    outside: what other programs have done to it. lines: how many of its lines change when it is saved, or would, while
+    a layer is previewed; 0 where that is not known.
     """
     disk, session = opened.on_disk(), opened.session
     spans = [Span(fit(clean(opened.name, newlines=False), NAME_CELLS), "text")]
@@ -102,13 +103,21 @@ def file_facts(opened: OpenedSession, outside: Outside = "", lines: int = 0) -> 
         spans.append(Span("  ! " + _("not saved"), "error", "b"))
     elif disk is None:
         spans.append(Span("  " + _("no file yet"), "muted"))
+    elif lines:
+        spans.append(Span(plain("  ● ") + _changes(lines, previewing=previewing), "text", "b"))
     elif session.is_saved:
         spans.append(Span(plain("  ✓ ") + _("saved"), "muted"))
     else:
-        changes = ngettext("{count} line changes on save", "{count} lines change on save", lines)
-        words = changes.format(count=f"{lines:,}") if lines else _("changes on save")
-        spans.append(Span(plain("  ● ") + words, "text", "b"))
+        spans.append(Span(plain("  ● ") + _("changes on save"), "text", "b"))
     return spans
+
+
+def _changes(lines: int, *, previewing: bool) -> str:
+    if previewing:
+        words = ngettext("{count} line would change", "{count} lines would change", lines)
+    else:
+        words = ngettext("{count} line changes on save", "{count} lines change on save", lines)
+    return words.format(count=f"{lines:,}")
 
 
 def size_of(size: int) -> str:
@@ -223,9 +232,7 @@ def welcome_rows(opened: OpenedSession, width: int) -> list[Row]:
     """What an empty chat says in `width` cells: what this is, and questions that work on the files at hand."""
     rows = [Row(), *_paragraph("triptych", width, "strong", "b")]
     rows += _paragraph(_("See what an agent's memory really holds: three panes, three layers."), width)
-    layers = (("L1", _("truncate"), "l1"), ("L2", _("clear"), "l2"), ("L3", _("summarize"), "l3"))
-    names = [Span(f"{number} {word}  ", ink, "b") for number, word, ink in layers]
-    rows += [Row(), Row(cut_spans([Span(" " * WELCOME_INDENT), *names], width)), Row()]
+    rows += [Row(), *_layers(width), Row()]
     if opened.files:
         rows += _paragraph(_("Ask for example"), width, "muted")
         for question in _questions(opened.files):
@@ -234,6 +241,23 @@ def welcome_rows(opened: OpenedSession, width: int) -> list[Row]:
     if opened.model.offline:
         rows += _paragraph(_("No key and no network needed. Nothing leaves this machine."), width, "muted")
     return rows
+
+
+_EMBLEMS = (("████", "····", "████"), ("████", "░░░░", "████"), ("    ", "████", "████"))
+"""A result without its middle, one of which only its place is left, and two turns that became one text."""
+
+
+def _layers(width: int) -> list[Row]:
+    """What each layer does, as a small picture with its name below."""
+    layers = (("L1", _("truncate"), "l1"), ("L2", _("clear"), "l2"), ("L3", _("summarize"), "l3"))
+    names = [Span(f"{number} {word}", ink, "b") for number, word, ink in layers]
+    column = max(width_of([name]) for name in names) + 2
+    rows = [
+        [Span(plain(emblem[line]), name.ink) for emblem, name in zip(_EMBLEMS, names, strict=True)] for line in range(3)
+    ]
+    indent = Span(" " * WELCOME_INDENT)
+    padded = ([indent, *(span._replace(text=pad(span.text, column)) for span in row)] for row in (*rows, names))
+    return [Row(cut_spans(row, width)) for row in padded]
 
 
 def _paragraph(

@@ -26,8 +26,9 @@ from triptych_tui.messages_rows import Preview
 from triptych_tui.panel_lines import layer_title
 from triptych_tui.screens.facts import preview_facts
 from triptych_tui.sheet import Sheet
+from triptych_tui.spans import Span
 from triptych_tui.stage_rows import after_layer, after_switch
-from triptych_tui.stage_words import LAYER_INKS
+from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS
 from triptych_tui.themes import glyphs_of
 from triptych_tui.widgets.layer_panel import LayerPanel
 from triptych_tui.widgets.messages_pane import MessagesPane
@@ -220,10 +221,10 @@ class LayersByHand:
         targets = run.plan or run.planned
         ink = LAYER_INKS[run.layer]
         if isinstance(targets, SummaryPlan):
-            preview = Preview.of_request(targets, ink)
+            preview = Preview.of_request(targets, self._sheet, ink)
         else:
             preview = Preview.of(targets, self._sheet, ink)
-        self._header.set_title(layer_title(run.layer))
+        self._header.set_title(layer_title(run.layer), Span(f"{LAYER_NUMBERS[run.layer]} ", ink, "b"))
         self._header.set_facts(preview_facts(run, self._screen.opened, glyphs_of(self._screen)))
         self._panel.show_run(run, preview)
         if self._form is not None:

@@ -91,7 +91,7 @@ class ThreePanes(Screen[int]):
                     yield MessagesPane(self._sheet, self._schemas, id="messages")
                 with Vertical(id="file-box", classes="pane"):
                     yield PaneHeader(3, _("File"), id="file-header")
-                    yield SessionPane(is_kept=self._opened.writable, id="file")
+                    yield SessionPane(self._session, is_kept=self._opened.writable, id="file")
         yield Gauges(self._sheet, self._opened.model.window, id="gauges")
         yield Prompt(self._session.counter, id="prompt")
         yield Bar(ground="surface", id="keys")

@@ -18,7 +18,6 @@ from triptych.events import (
     Noticed,
     SaveFailed,
     StageEntered,
-    StepCommitted,
     StreamEnded,
     TextStreamed,
     TurnEnded,
@@ -176,18 +175,16 @@ class Workbench(Keeping):
         elif isinstance(event, TurnEnded):
             self._on_turn_ended(event)
             self._learn_window()
-        if not isinstance(event, StepCommitted):
-            self._show_file()
         self.refresh_facts()
 
-    def _show_file(self) -> None:
-        """Show what is on disk; a file that was written anew has the selection of the list."""
+    def _show_file(self, planned: Plan | SummaryPlan | None) -> None:
+        """Show what is on disk and what a save would change there, now or once `planned` is applied."""
         file, selected = self.query_one(SessionPane), self.query_one(MessagesPane).selected
-        if not file.show(self._opened.on_disk()) or selected is None:
+        if not file.show(self._opened.on_disk(), planned) or selected is None:
             return
         place = self._sheet.index_at_head(selected)
         if place is not None:
-            file.select(place, reveal=not file.following)
+            file.select(place, reveal=not file.following or planned is not None)
 
     def _follow_sheet(self, event: Event) -> None:
         """Show the list as it is now; where it is made anew, the selection stays on its entry."""
@@ -413,7 +410,6 @@ class Workbench(Keeping):
     def show_opened(self, opened: OpenedSession) -> None:
         """Show where the session is kept from now on."""
         self._opened = opened
-        self._show_file()
         self.refresh_facts()
 
     def show_session(self, opened: OpenedSession) -> None:
@@ -544,15 +540,19 @@ class Workbench(Keeping):
         self._head("chat", past.fact() if past is not None else following)
         is_busy = self._run is not None or self._found("messages") != []
         self._head("messages", messages_facts(self._sheet, previewing=is_busy))
-        self._head("file", file_facts(self._opened, self._files.outside if self._files is not None else ""))
+        run = self._run
+        waiting = self._stepping.plan if self._stepping is not None and past is None else None
+        planned = (run.plan or run.planned) if run is not None else waiting
+        self._show_file(planned)
+        lines = self.query_one(SessionPane).changed_lines
+        outside = self._files.outside if self._files is not None else ""
+        self._head("file", file_facts(self._opened, outside, lines, previewing=planned is not None))
         self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
-        run = self._run
         policy = self._session.policy
         earlier = past.moment() if past is not None else None
         self.query_one(StageBar).overlay(by_hand(policy, run) if run is not None else earlier, policy.off)
-        waiting = self._stepping.plan if self._stepping is not None and past is None else None
-        self.query_one(Gauges).show(run.plan or run.planned if run is not None else waiting)
+        self.query_one(Gauges).show(planned)
 
     def _head(self, pane: str, facts: list[Span]) -> None:
         found = self._found(pane)

@@ -19,6 +19,10 @@ OWN_KEYS = frozenset({"retry", "model", "offline", "prompt"})
 """The bindings whose keys do what they say while the row has the focus; all others are typed."""
 
 
+WAIT_CELLS = 20
+"""Of the line that shows how long a wait still is."""
+
+
 class RowKey(NamedTuple):
     """A key that is offered: as a keyboard has it, what it does (a message id), and for a layer its number."""
 
@@ -85,8 +89,15 @@ class FailureRow(Notice):
         if self._retry is not None:
             words = _("retry {attempt}/{of} in {seconds} s")
             words = words.format(attempt=self._retry.attempt, of=self._retry.of, seconds=self._left)
-            return [Span(words, "strong", "b"), *self._offered(RowKey("Esc", N_("stop waiting")))]
+            stop = self._offered(RowKey("Esc", N_("stop waiting")))
+            return [Span(words, "strong", "b"), *stop, Span("   "), *self._waited(self._retry.seconds)]
         return [span for key in (*self._keys, RowKey("Esc", N_("dismiss"))) for span in self._offered(key)][1:]
+
+    def _waited(self, seconds: float) -> list[Span]:
+        """How much of the wait is over, to scale."""
+        glyphs = glyphs_of(self)
+        over = round(WAIT_CELLS * max(0.0, 1 - self._left / max(seconds, 1)))
+        return [Span(glyphs.rule_focused * over, "accent"), Span(glyphs.rule * (WAIT_CELLS - over), "rule")]
 
     def _offered(self, key: RowKey) -> list[Span]:
         spans = [Span("   "), Span(renamed_keys_of(self).get(key.key, key.key), "strong", "b")]

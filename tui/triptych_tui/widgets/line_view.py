@@ -16,10 +16,12 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
+from triptych_tui.glyphs import UNICODE
 from triptych_tui.i18n import N_
 from triptych_tui.themes import Tokens, glyphs_of, tokens_of
 from triptych_tui.widgets.block_scroll import BlockScroll
 from triptych_tui.widgets.block_strips import BlockStrips
+from triptych_tui.widgets.thin_scrollbar import AsciiScrollbar, ThinScrollbar
 
 Marker = Callable[[str], Sequence[tuple[int, int]]]
 """The places in a text, as start and end, that are to stand out."""
@@ -109,6 +111,10 @@ class LineView(BlockScroll):
         self._strips: LRUCache[tuple[Hashable, Look, int, Tokens], BlockStrips] = LRUCache(_CACHED_BLOCKS)
         self._painted: dict[int, Strip] = {}
         self._marker: Marker | None = None
+
+    def on_mount(self) -> None:
+        thin = ThinScrollbar if glyphs_of(self) is UNICODE else AsciiScrollbar
+        self.vertical_scrollbar.renderer = thin  # type: ignore[misc]  # Textual reads it from the instance
 
     # What a subclass supplies
 

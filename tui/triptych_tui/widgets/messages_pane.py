@@ -7,9 +7,10 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 
 from triptych_tui.i18n import N_
-from triptych_tui.messages_rows import Preview, message_row, tools_row
+from triptych_tui.messages_rows import Preview, cache_row, message_row, tools_row
 from triptych_tui.paint import line_of
 from triptych_tui.sheet import Change, Sheet
 from triptych_tui.spans import Row
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from triptych_tui.row_filter import RowFilter
 
 _TOOLS_ROWS = 1  # the request's schemas stand above row 0
+_AROUND = 8  # rows of the screen that are not the panes
+_MOST_PERCENT = 55  # of the panes' rows, header included
 _TOOLS = -1  # where entries have an id
 
 
@@ -45,6 +48,7 @@ class MessagesPane(LineView):
         self.indices: Sequence[int] = range(len(sheet.entries))
         """The indices of the entries that are shown."""
         self._filtered = len(sheet.entries)  # how many entries the filter has looked at
+        self._asked = 0  # rows, when the screen was laid out last
         self._unfolded: set[int] = set()  # ids of entries, and _TOOLS
         self._with_original: set[int] = set()
 
@@ -94,10 +98,28 @@ class MessagesPane(LineView):
 
     def show_preview(self, preview: Preview | None) -> None:
         """Mark what a plan would do; None ends it."""
+        changed = [each.first_index for each in (self._preview, preview) if each is not None]
         self._preview = preview
+        for index in changed:
+            if index is not None and index < len(self._sheet.entries):
+                self.refresh_block(self._block_of(index))  # it has one line more, or no more
         if preview is not None and preview.first_index is not None:
             self.scroll_to_block(self._block_of(preview.first_index))
         self.refresh_blocks()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Where it may be as high as it needs: a row more, but the file keeps its share of the body."""
+        self._asked = self._heights.total + 1
+        return max(min(self._asked, (viewport.height - _AROUND) * _MOST_PERCENT // 100 - 1), 1)
+
+    def _settle(self, block: int, line: int) -> None:
+        # Laying out takes time, and a list that is longer than the screen changes nothing there.
+        if (
+            min(self._heights.total + 1, self._asked) < self.screen.size.height
+            and self._heights.total + 1 != self._asked
+        ):
+            self.refresh(layout=True)
+        super()._settle(block, line)
 
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         glyphs, tokens = glyphs_of(self), tokens_of(self)
@@ -107,7 +129,14 @@ class MessagesPane(LineView):
         place = self.indices[index - _TOOLS_ROWS]
         tied = look.selected or look.tied
         row = message_row(self._sheet, place, width, tied=tied, glyphs=glyphs, preview=self._preview)
-        return [line_of(each, tokens) for each in (row, *self._details(place, width))]
+        lines = [line_of(each, tokens) for each in (row, *self._details(place, width))]
+        if self._preview is not None and self._has_cache_row(place):
+            lines.insert(0, line_of(cache_row(self._preview, width, glyphs), tokens))
+        return lines
+
+    def _has_cache_row(self, index: int) -> bool:
+        preview = self._preview
+        return preview is not None and preview.reused > 0 and preview.first_index == index
 
     def block_key(self, index: int) -> Hashable:
         if index < _TOOLS_ROWS:
@@ -126,6 +155,11 @@ class MessagesPane(LineView):
             index = self._sheet.index_of(entry_id)
             if index is not None and self.shows(index) and start <= self._block_of(index) < stop:
                 heights[self._block_of(index) - start] += len(self._details(index, width))
+        first = self._preview.first_index if self._preview is not None else None
+        if first is not None and self._has_cache_row(first) and self.shows(first):
+            place = self._block_of(first) - start
+            if 0 <= place < len(heights):
+                heights[place] += 1
         return heights
 
     def tied_blocks(self, index: int) -> Collection[int]:

@@ -34,6 +34,7 @@ class PaneHeader(Widget):
         super().__init__(id=id, classes=classes)
         self._number = number
         self._title = title
+        self._lead = Span("")
         self._facts: Sequence[Span] = ()
 
     def on_mount(self) -> None:
@@ -42,8 +43,9 @@ class PaneHeader(Widget):
     def _focus_moved(self) -> None:
         self.refresh()
 
-    def set_title(self, title: str) -> None:
-        self._title = title
+    def set_title(self, title: str, lead: Span | None = None) -> None:
+        """Show another title; `lead` stands before it in a pane without a number."""
+        self._title, self._lead = title, lead or Span("")
         self.refresh()
 
     def set_facts(self, facts: Sequence[Span]) -> None:
@@ -63,7 +65,7 @@ class PaneHeader(Widget):
             rule, line = (glyphs.rule_focused, "accent") if focused else (glyphs.rule, "rule")
             number = Span(f"{self._number} " if self._number else "", "accent" if focused else "muted")
             title = Span(self._title, "strong" if focused else "muted", "b")
-            left = [Span(f"{rule} ", line), number, title, Span(" " if self._title else "")]
+            left = [Span(f"{rule} ", line), number, self._lead, title, Span(" " if self._title else "")]
         right = _fitting(self._facts, width - width_of(left) - 2, glyphs.ellipsis)
         if right:
             tail = "" if right[-1].text.endswith(" ") else f" {rule}"

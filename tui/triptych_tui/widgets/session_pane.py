@@ -1,10 +1,16 @@
-"""Pane 3: the session file as it is on disk."""
+"""Pane 3: the session file as it is on disk, with what the next save changes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from operator import is_
 
+from triptych.edits import apply
+from triptych.layers.plan import Plan
+from triptych.layers.summarize import SummaryPlan
+from triptych.session import Session
 from triptych.storage.session_file import OnDisk
+from triptych_tui.file_changes import FileChanges
 from triptych_tui.i18n import _
 from triptych_tui.json_lines import json_spans
 from triptych_tui.paint import line_of
@@ -19,66 +25,75 @@ class SessionPane(LineView):
 
     exact_heights = True
 
-    def __init__(self, *, is_kept: bool, id: str) -> None:
+    def __init__(self, session: Session, *, is_kept: bool, id: str) -> None:
         super().__init__(id=id)
+        self._session = session
         self._is_kept = is_kept
-        self._disk: OnDisk | None = None
-        self._chunks: Sequence[str] = ()
+        self._shown: tuple[object, ...] = ()
+        self._file = FileChanges(())
         self._by_message = False
 
-    def show(self, disk: OnDisk | None) -> bool:
-        """Show what is on disk now, None while there is no file; whether that is something else than before."""
-        if disk is self._disk:
+    def show(self, disk: OnDisk | None, plan: Plan | SummaryPlan | None = None) -> bool:
+        """Show what is on disk now, None while there is no file, and what the next save changes of it.
+
+        `plan` is shown before it is applied. Returns whether all that is something else than before.
+        """
+        session = self._session
+        saved = head = () if session.store is None else session.saved_entries or ()
+        if saved:
+            head = session.entries
+        shown = (disk, saved, head, plan)
+        if len(self._shown) == len(shown) and all(map(is_, self._shown, shown)):
             return False
-        old = self._chunks
-        self._disk = disk
+        coming = apply(head, plan.edits) if saved and isinstance(plan, Plan) and plan.edits else head
+        old, self._shown = self._file, shown
+        self._by_message = disk is not None and bool(disk.chunks)
         if disk is None:
-            self._chunks, self._by_message = (), False
+            self._file = FileChanges(())
         elif disk.chunks:
-            self._chunks, self._by_message = disk.chunks, True
+            self._file = FileChanges(disk.chunks, saved, coming, head)
         else:
-            self._chunks, self._by_message = disk.other_text.split("\n"), False
-        same = 0
+            self._file = FileChanges(disk.other_text.split("\n"), separator="")
         # The last block carries the closing bracket, so it is always drawn anew.
-        while same < min(len(old), len(self._chunks)) - 1 and old[same] is self._chunks[same]:
-            same += 1
-        self.splice_blocks(same, len(old) - same, len(self._chunks) - same)
+        same = max(min(self._file.same_before(old), len(old) - 1, len(self._file) - 1), 0)
+        self.splice_blocks(same, len(old) - same, len(self._file) - same)
         return True
+
+    @property
+    def changed_lines(self) -> int:
+        """How many lines the next save changes, as far as they are shown."""
+        return self._file.changed_lines
 
     @property
     def selected(self) -> int | None:
         """The index of the message under the cursor; None in a file of another layout."""
-        return self.cursor if self._by_message else None
+        return self._file.index_of(self.cursor) if self._by_message and self.cursor is not None else None
 
     @property
     def indices(self) -> Sequence[int]:
         """The indices of the entries that are shown; none in a file of another layout."""
-        return range(len(self._chunks)) if self._by_message else ()
+        return range(self._file.entry_count) if self._by_message else ()
 
     def select(self, index: int, *, reveal: bool = True) -> None:
-        """Move the cursor to a message, if the file holds it already."""
-        if self._by_message and index < len(self._chunks):
-            self.move_cursor(index, reveal=reveal)
+        """Move the cursor to a message, if the file holds it already, or will."""
+        if self._by_message and index < self._file.entry_count:
+            self.move_cursor(self._file.place_of(index), reveal=reveal)
 
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         tokens = tokens_of(self)
-        first = self._heights.top(index) + 1
-        return [
-            line_of(
-                Row(cut_spans([Span(f"{first + offset:>6}  ", "faint"), *json_spans(line)], width), "", aside), tokens
-            )
-            for offset, (line, aside) in enumerate(self._lines(index))
-        ]
-
-    def _lines(self, index: int) -> Iterator[tuple[str, bool]]:
-        """A block's lines as they stand in the file, and whether a line belongs to the list, not to its message."""
-        is_last = index == len(self._chunks) - 1
+        first = self._heights.top(index) + 1 - self._file.added_before(index)
+        lines = [line_of(row, tokens) for row in self._rows(index, first + (self._by_message and index == 0), width)]
         if self._by_message and index == 0:
-            yield "[", True
-        comma = "," if self._by_message and not is_last else ""
-        yield from ((line, False) for line in (self._chunks[index] + comma).split("\n"))
-        if self._by_message and is_last:
-            yield "]", True
+            lines.insert(0, line_of(_row("[", 1, width, aside=True), tokens))
+        if self._by_message and index == len(self._file) - 1:
+            number = first + sum(line.sign != "+" for line in self._file.lines(index)) + (index == 0)
+            lines.append(line_of(_row("]", number, width, aside=True), tokens))
+        return lines
+
+    def _rows(self, index: int, first: int, width: int) -> Iterator[Row]:
+        """A block's lines; the first of them that is on disk has this number there."""
+        for line in self._file.lines(index):
+            yield _row(line.text, 0 if line.offset is None else first + line.offset, width, sign=line.sign)
 
     def render_empty(self, width: int) -> Sequence[Line]:
         kept, lost = (
@@ -90,11 +105,21 @@ class SessionPane(LineView):
         return [line_of(row, tokens_of(self)) for row in rows]
 
     def block_key(self, index: int) -> Hashable:
-        return (index, self._heights.top(index), self._chunks[index], index == len(self._chunks) - 1)
+        return (index, self._heights.top(index), self._file.key(index), index == len(self._file) - 1)
 
     def estimate_heights(self, start: int, stop: int, width: int) -> Iterable[int]:
-        heights = [self._chunks[index].count("\n") + 1 for index in range(start, stop)]
+        heights = [self._file.height(index) for index in range(start, stop)]
         if heights and self._by_message:
             heights[0] += start == 0
-            heights[-1] += stop == len(self._chunks)
+            heights[-1] += stop == len(self._file)
         return heights
+
+
+def _row(text: str, number: int, width: int, *, sign: str = "", aside: bool = False) -> Row:
+    """A line of the file behind its number; what goes and what comes has its sign and its ground."""
+    ink = {"-": "error", "+": "accent"}.get(sign, "faint")
+    spans = json_spans(text)
+    if sign == "-":
+        spans = [span._replace(ink="muted") for span in spans]
+    head = [Span(f"{number or '':>5}", "faint"), Span(f" {sign or ' '} ", ink, "b")]
+    return Row(cut_spans([*head, *spans], width), {"-": "delete", "+": "add"}.get(sign, ""), aside)

@@ -44,7 +44,7 @@ class StageBar(Widget):
         moment, width, glyphs = self._overlaid or self.moment, self.size.width, glyphs_of(self)
         moment = moment._replace(off=self._off)
         if self.size.height == 1:
-            spans = [*logo(), Span(" "), *compact_row(moment, width - 4, glyphs)]
+            spans = [*logo(), Span(" "), *compact_row(moment, width - 5, glyphs)]
         elif self.size.height > 2:
             spans = [*logo(), Span(" ")] if y == 0 else []
             spans += compact_rows(moment, width, glyphs)[y]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from triptych_tui.i18n import _
-from triptych_tui.spans import Span, cut_spans, spread, width_of
+from triptych_tui.spans import Span, spread, width_of
 from triptych_tui.widgets.bar import Bar
 
 
@@ -35,7 +35,10 @@ class Tabs(Bar):
             lit = name == self._shown
             tabs.append(Span(f" {number} ", "accent" if lit else "faint", "b" if lit else ""))
             tabs.append(Span(f"{word}  ", "strong" if lit else "muted", "b" if lit else ""))
-        return spread(tabs, cut_spans(self._facts, width - width_of(tabs)), width)
+        facts = list(self._facts)
+        while len(facts) > 1 and width_of(facts) > width - width_of(tabs):
+            del facts[-2]  # the blank behind stays; from the model's host to its name, to the session's
+        return spread(tabs, facts, width)
 
 
 def tab_place(number: int) -> tuple[int, int]:
