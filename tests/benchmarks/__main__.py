@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import append, first_paint, keys, streaming
+from tests.benchmarks import append, first_paint, journal, keys, streaming
 from tests.benchmarks.table import print_table
 
-BENCHMARKS = {"first_paint": first_paint.run, "keys": keys.run, "append": append.run, "streaming": streaming.run}
+BENCHMARKS = {
+    "first_paint": first_paint.run,
+    "keys": keys.run,
+    "append": append.run,
+    "streaming": streaming.run,
+    "journal": journal.run,
+}
 
 
 def main() -> None:
