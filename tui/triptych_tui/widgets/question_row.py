@@ -54,8 +54,19 @@ class QuestionRow(Notice):
         event.stop()
         self._pass_on(Paste(event.text))
 
+    def _keys(self) -> list[tuple[str, str]]:
+        keys = [(each.key, each.does) for each in self._answers]
+        return [*keys, ("Esc", N_("leave it"))] if self.has_focus else keys
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
     def _foot(self) -> list[Span]:
-        spans: list[Span] = []
-        for key, does in (*((each.key, each.does) for each in self._answers), ("Esc", N_("leave it"))):
+        leads = [] if self.has_focus else [Span("Esc", "strong", "b"), Span(" " + _("leads here:") + "   ", "muted")]
+        spans: list[Span] = leads
+        for key, does in self._keys():
             spans += [Span(key, "strong", "b"), Span(f" {_(does)}   ", "muted")]
         return spans
