@@ -32,18 +32,6 @@ async def test_an_answer_is_seen_while_it_streams_and_esc_keeps_what_was_said(tm
     assert json.loads((tmp_path / "s.json").read_bytes()) == messages
 
 
-async def test_a_second_question_waits_its_turn_and_is_not_lost(tmp_path: Path) -> None:
-    session = opened(tmp_path / "s.json", [], OfflineModel(pace=SLOWLY))
-    app = app_on(session)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press(*"hello", "enter")
-        await until(pilot, lambda: "I am the" in screen_text(app), "the beginning of the answer")
-        await pilot.press(*"next", "enter")
-        await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the sentence")
-        assert app.screen.query_one(PromptText).text == "next"
-        assert sum(entry.message["role"] == "user" for entry in session.session.entries) == 1
-
-
 async def test_a_question_whose_request_fails_returns_to_the_prompt(tmp_path: Path) -> None:
     model = ScriptedModel([fails("model.empty"), says("Now it works.")])
     session = opened(tmp_path / "s.json", tool_talk(2), model)

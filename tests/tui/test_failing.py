@@ -250,6 +250,36 @@ async def test_a_list_too_long_offers_layer_3(tmp_path: Path) -> None:
             await pilot.press("f4")
             await until(pilot, lambda: "Summarize old turns" in screen_text(app), "the panel")
             assert typed(app) == "lost"
+            await pilot.press("escape")
+            await until(pilot, lambda: "r retry" in screen_text(app), "the row again")
+
+
+async def test_after_layer_3_by_hand_r_asks_the_question_that_did_not_fit(tmp_path: Path) -> None:
+    too_long = error(400, "too much", code="context_length_exceeded")
+    replies = [too_long, error(400, "no summaries here"), answer("A summary."), answer("Now it fits.")]
+    async with OpenAIServer(replies) as server:
+        session = opened(tmp_path / "s.json", tool_talk(5), OpenAIModel(name="m", base_url=server.base_url))
+        session.session.switch_layer("summarize")  # or the turn would do it by itself
+        app = app_on(session)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            await pilot.press("f4")
+            await until(pilot, lambda: "Enter ask for the summary" in screen_text(app), "the panel")
+            await pilot.press("enter")
+            await until(pilot, lambda: "no summaries here" in screen_text(app), "the failure of the summary")
+            assert "r retry" not in screen_text(app)
+            await pilot.press("enter")
+            await until(pilot, lambda: "A summary." in screen_text(app), "the summary")
+            await pilot.press("enter")
+            await until(pilot, lambda: focused(app) == "failure", "the row again")
+            assert rows(app)[0].strip().startswith("The question that failed is in the prompt")
+            assert "r retry" in rows(app)[1]
+            await pilot.press("r")
+            await until(pilot, lambda: "Now it fits." in screen_text(app), "the answer")
+            assert typed(app) == ""
+            sent = server.requests[-1].messages
+            assert sent[-1]["content"] == "lost"
+            assert "A summary." in sent[1]["content"]
 
 
 async def test_the_countdown_goes_on_once_a_second_and_then_it_is_asked_again(tmp_path: Path) -> None:

@@ -355,7 +355,7 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
     "input_method.on": N_(
         "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
     ),
-    "question.waits": N_("The question that did not fit is in the prompt; it can be asked again."),
+    "question.waits": N_("The question that failed is in the prompt; it can be asked again."),
     "layer.not_in_policy": N_("This policy has no such layer in its turns; by hand it can run all the same."),
     "revert.nothing": N_("No layer made this entry, so there is nothing to take back; go to one with a mark."),
     "revert.built_upon": N_("Later steps have changed what this one made. Nothing was changed; take those back first."),

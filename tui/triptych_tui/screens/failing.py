@@ -76,7 +76,7 @@ class Failing:
 
     def come_back(self) -> None:
         """The panel is closed: the question in the prompt can be asked again, of a shorter list perhaps."""
-        if self.question is not None and not self._row.is_shown:
+        if self.question is not None:
             reason = Reason("question.waits")
             self._row.fail(reason, self._keys(reason), fault=False)
             self._screen.set_focus(self._row)
