@@ -12,6 +12,7 @@ from tests.support_openai_server import OpenAIServer, answer, error
 from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
 from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
 from triptych.lesson_api import cut_tool_result, rebuild
+from triptych.storage.session_lock import SessionLock
 
 
 @pytest.fixture
@@ -203,6 +204,15 @@ class TestWriting:
     def test_where_nothing_can_be_written(self, cli: CommandLine, tmp_path: Path) -> None:
         assert "out.json" in fault_of(cli.run("apply", "clear", cli.file, "-o", cli.file / "out.json"), 3)
         fault_of(cli.run("apply", "clear", cli.file, "-o", tmp_path), 3)
+
+    def test_what_is_open_in_a_window_is_not_written(self, cli: CommandLine) -> None:
+        before, window = cli.file.read_bytes(), SessionLock(cli.file)
+        window.take()
+        said = fault_of(cli.run("apply", "clear", cli.file, "--keep", 1, "--in-place"), 3)
+        assert "is open in a window and was not written" in said
+        assert cli.file.read_bytes() == before
+        window.release()
+        assert answer_of(cli.run("apply", "clear", cli.file, "--keep", 1, "--in-place", "--json"))["written"]
 
     def test_out_and_in_place_exclude_each_other(self, cli: CommandLine, tmp_path: Path) -> None:
         fault_of(cli.run("apply", "clear", cli.file, "--in-place", "-o", tmp_path / "out.json"), 2)
