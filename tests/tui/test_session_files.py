@@ -105,6 +105,8 @@ class TestTwoWindows:
             await until(pilot, lambda: "is open in another window" in said(app), "still so")
             append(first, "said in the first window")
             await first.session.save()
+            await look(app)
+            await until(pilot, lambda: "! changed by another program  read only" in screen_text(app), "it is seen")
             first.kept.leave()
             await pilot.press("escape", "escape", "O")
             await until(pilot, lambda: "as the other window left it" in said(app), "taken over")

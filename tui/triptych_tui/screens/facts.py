@@ -95,8 +95,10 @@ def file_facts(opened: OpenedSession, outside: Outside = "", lines: int = 0, *, 
         spans += [Span("  " + size_of(disk.size), "muted"), Span(f"  {disk.modified:%H:%M} UTC", "muted")]
     if outside == "changed":
         spans.append(Span("  ! " + _("changed by another program"), "error", "b"))
-    elif not opened.writable:
+    if not opened.writable:
         spans.append(Span("  " + _("read only"), "muted"))
+    elif outside == "changed":
+        return spans
     elif outside == "gone":
         spans.append(Span("  ! " + _("the file is gone"), "error", "b"))
     elif session.save_problem is not None:
