@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from tests.support_desk import QUIET
@@ -97,6 +98,19 @@ async def test_questions_wait_in_their_order_and_are_asked_one_after_the_other(t
         assert users(session)[-3:] == ["one", "two", "three"]
         contents = [entry.message["content"] for entry in session.session.entries[-6:]]
         assert contents == ["one", "You asked one.", "two", "You asked two.", "three", "You asked three."]
+
+    await with_one_running(tmp_path, then)
+
+
+async def test_questions_sent_in_one_burst_are_as_many_questions(tmp_path: Path) -> None:
+    async def then(pilot: Pilot[Any], prepared: Prepared) -> None:
+        app, _session, endpoint = prepared
+        for key in ("t", "w", "o", "enter", "ctrl+j", "t", "o", "o", "enter", "enter", "s", "o"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: waiting(app).startswith("next: two  ·  too  "), "both wait")
+        assert typed(app) == "so"
+        endpoint.go_on.set()
+        await asked(pilot, endpoint, "one", "two", "too")
 
     await with_one_running(tmp_path, then)
 

@@ -82,8 +82,8 @@ class PromptText(TextField):
                 await super()._on_paste(events.Paste(text))
 
     async def action_send(self) -> None:
-        if await self._prompt.is_settled() and (self.text.strip() or self._prompt.pictures):
-            self.post_message(self.Sent(self.text))
+        if await self._prompt.is_settled() and (text := self._prompt.sent_now()) is not None:
+            self.post_message(self.Sent(text))
 
     def action_new_line(self) -> None:
         self.insert("\n")
@@ -115,6 +115,7 @@ class Prompt(Horizontal):
         super().__init__(id=id)
         self._counter = counter
         self._attachments: Attachments | None = None
+        self._on_its_way = ""  # sent, and not taken yet: what is typed and sent right behind it is another question
         self._held = ""  # a text that names a file that is no picture: sent when Enter is pressed once more
 
     class NotAttached(Message):
@@ -143,10 +144,20 @@ class Prompt(Horizontal):
         self.field.load_text(text)
         self.field.move_cursor(self.field.document.end)
 
+    def sent_now(self) -> str | None:
+        """What Enter sends: all but what is on its way already; None where that is nothing."""
+        on_its_way = self._on_its_way if self.text.startswith(self._on_its_way) else ""
+        text = _behind(on_its_way, self.text)
+        if not text.strip() and (on_its_way or not self.pictures):
+            return None
+        self._on_its_way = self.text
+        return text
+
     def take(self, sent: str) -> tuple[Picture, ...]:
         """Take away the text that was sent and its pictures, which are returned; what was typed since stays."""
         pictures = self._attachments.take() if self._attachments is not None else ()
-        self.put(self.text.removeprefix(sent).removeprefix("\n"))
+        self._on_its_way = _behind(sent, self._on_its_way)
+        self.put(_behind(sent, self.text))
         return pictures
 
     def give_back(self, sent: str, pictures: Sequence[Picture]) -> None:
@@ -231,6 +242,11 @@ class Prompt(Horizontal):
 
     def on_descendant_blur(self) -> None:
         self.refresh()
+
+
+def _behind(sent: str, text: str) -> str:
+    """What of a text was typed behind what was sent, from the next line on if there is one."""
+    return text.removeprefix(sent).removeprefix("\n") if sent else text
 
 
 def _invitation() -> str:
