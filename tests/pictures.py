@@ -1,4 +1,4 @@
-"""Take pictures of the real program: `python -m tests.pictures [NAME …]`, without names those of the README.
+"""Take pictures of the real program: `python -m tests.pictures [NAME …]`, without names all of them.
 
 It runs in a real terminal; its screen is drawn on a strict cell grid. This needs `rsvg-convert`, `pngquant`, the fonts
 JetBrains Mono and Noto Sans CJK, and port 11434 of the loopback interface.
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.support_picture_scenes import PICTURES
 
 FOLDER = Path(__file__).parents[1] / "assets" / "pictures"
-COLOURS = "96"
+COLOURS = "128"
 
 
 def take(name: str, folder: Path) -> Path:

@@ -195,7 +195,7 @@ def connect(home: Path, size: Size, options: Options) -> str:
 
 
 def _fault(home: Path, size: Size, options: Options, reply: Mapping[str, Any], seen: str) -> str:
-    script = [*ENGLISH.answers[:8], reply]
+    script = [*ENGLISH.answers[:-2], reply]
     key = {"OPENAI_API_KEY": "sk-no-key-at-all"}
     with _incident(home, size, options, script=script, model="gpt-5-mini", env=key) as (terminal, incident):
         _hold_class(terminal, home, incident, 3)

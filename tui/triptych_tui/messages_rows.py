@@ -119,7 +119,7 @@ def cache_row(preview: Preview, width: int, glyphs: Glyphs) -> Row:
     """Above the first row that would change: what a prompt cache keeps."""
     words = _("prompt cache ends here · ~{tokens} tok reused").format(tokens=f"{preview.reused:,}")
     words = fit(f" {words} ", max(width - 2, 0), glyphs.ellipsis)
-    before, dash = 7, glyphs.rule_future
+    before, dash = max(min(7, width - cell_len(words) - 2), 0), glyphs.rule_future
     behind = max(width - before - cell_len(words), 0)
     line = Span(dash * before, preview.ink), Span(words, preview.ink), Span(dash * behind, preview.ink)
     return Row(cut_spans(line, width), aside=True)
