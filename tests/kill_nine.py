@@ -31,12 +31,7 @@ from triptych.messages import role_of, text_of
 from triptych.storage.journal import journal_path, read_journal
 from triptych.storage.kept_session import Past, opened
 
-QUESTIONS = (
-    "Read welcome.txt",
-    "Read harbour/tide_table.csv",
-    "Read lighthouse/lamp_settings.toml",
-    "What is my name?",
-)
+QUESTIONS = ("Read welcome.txt", "Read harbour/tide_table.csv", "Read town/heron_nest_count.txt", "What is my name?")
 ANSWER_BEGINS = "welcome.txt begins"
 ACTIONS: dict[str, Sequence[str]] = {
     "truncate": ("f2", "enter"),
