@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Key, Paste
+from textual.geometry import Size
 from textual.screen import Screen
 
 from triptych.reasons import Reason
@@ -95,6 +96,16 @@ class ThreePanes(Screen[int]):
         yield Gauges(self._sheet, self._opened.model.window, id="gauges")
         yield Prompt(self._session.counter, id="prompt")
         yield Bar(ground="surface", id="keys")
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        lays_out = not scroll or bool(self._layout_widgets)
+        super()._refresh_layout(size, scroll)
+        if not lays_out:
+            return
+        # Textual would draw as much of a widget as it had before, and the edge of that can part a wide character.
+        for widget in self._compositor.visible_widgets:
+            if widget._repaint_regions:
+                widget._set_dirty()
 
     def refresh_facts(self) -> None:
         """Say anew, in headers and bars, how things are."""
