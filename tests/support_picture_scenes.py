@@ -223,6 +223,7 @@ def _without_end(incident: Incident) -> SCRIPT:
 PICTURES: dict[str, Picture] = {
     "class": Picture(answering, (120, 40)),
     "class-light-zh": Picture(answering, (120, 40), ("--lang", "zh-Hans", "--theme", "light")),
+    "class-zh-hant": Picture(answering, (120, 40), ("--lang", "zh-Hant")),
     "small": Picture(answering, (80, 24)),
     "small-light-zh": Picture(answering, (80, 24), ("--lang", "zh-Hans", "--theme", "light")),
     "start": Picture(start, (80, 24)),
