@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.messages import Message
@@ -88,10 +88,10 @@ class Entry:
 
     def replaced(self, message: Message, mark: Mark) -> Entry:
         """The same entry with another message, and the mark that says why."""
-        return replace(self, message=message, marks=(*self.marks, mark))
+        return Entry(self.id, message, (*self.marks, mark), self.pinned)
 
     def has_mark(self, kind: type[Mark]) -> bool:
-        return any(isinstance(mark, kind) for mark in self.marks)
+        return bool(self.marks) and any(isinstance(mark, kind) for mark in self.marks)
 
     @property
     def newest_mark(self) -> Mark | None:

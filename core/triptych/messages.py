@@ -147,6 +147,8 @@ def tool_calls(message: Message) -> tuple[ToolCall, ...]:
     The arguments of a custom tool's call are its input, which is free text.
     """
     calls = message.get("tool_calls")
+    if not calls and "function_call" not in message:  # most messages
+        return ()
     raw_calls = calls if isinstance(calls, list) else []
     if "function_call" in message:
         raw_calls = [*raw_calls, {"function": message["function_call"]}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import append, first_paint, journal, keys, streaming
+from tests.benchmarks import append, first_paint, journal, keys, layers, streaming
 from tests.benchmarks.table import print_table
 
 BENCHMARKS = {
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "append": append.run,
     "streaming": streaming.run,
     "journal": journal.run,
+    "layers": layers.run,
 }
 
 

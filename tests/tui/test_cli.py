@@ -278,7 +278,8 @@ class TestLists:
         policy = answer_of(cli.run("policies", "show", "lesson", "--json"))["policy"]
         assert policy["truncate"]["limit"] == 80
         assert policy["prune"] is None
-        assert policy["trigger"] == {"turns": 3, "window_share": None}
+        nothing_else = dict.fromkeys(("window_share", "tokens", "turns_without_window"))
+        assert policy["trigger"] == {"turns": 3, **nothing_else}
         assert "truncate.limit" in cli.run("policies", "show", "lesson").stdout
 
     def test_an_unknown_policy_names_the_known_ones(self, cli: CommandLine) -> None:

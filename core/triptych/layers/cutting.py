@@ -15,6 +15,9 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that begin no character."""
 
 
+_FIELD = re.compile(r"\{([a-z]+)\}")
+
+
 class Middle(NamedTuple):
     """What is cut out of a text: `text[head_end:tail_start]` gives way to `notice`."""
 
@@ -32,8 +35,7 @@ def size(text: str, unit: Unit) -> int:
 
 def filled(template: str, values: Mapping[str, object]) -> str:
     """The template with `{name}` replaced for the names in `values`; other braces stay, and no value is looked into."""
-    names = "|".join(map(re.escape, values))
-    return re.sub(f"{{({names})}}", lambda found: str(values[found[1]]), template)
+    return _FIELD.sub(lambda found: str(values.get(found[1], found[0])), template)
 
 
 def boundary_before(text: str, place: int) -> int:

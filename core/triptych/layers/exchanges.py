@@ -37,9 +37,10 @@ def owners(messages: Sequence[Message]) -> dict[int, Place]:
             if waiting:
                 found[index] = waiting.popleft()
             continue
-        for call_id, places in near.items():
-            left[call_id] += places
-        near = {}
+        if near:
+            for call_id, places in near.items():
+                left[call_id] += places
+            near = {}
         for position, call in enumerate(tool_calls(message)):
             near.setdefault(call.id, deque()).append((index, position))
     return found

@@ -1,0 +1,83 @@
+"""Planning each layer on long lists, against one `json.dumps` of the list, and how it grows with the list."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from time import process_time
+
+from tests.benchmarks.table import Finding, compare
+from triptych.entries import Entry, entries_from, messages_of
+from triptych.layers import clear, prune, summarize, truncate
+from triptych.layers.clear import ClearParameters
+from triptych.layers.prune import PruneParameters
+from triptych.layers.summarize import SummarizeParameters
+from triptych.layers.truncate import TruncateParameters
+from triptych.messages import Message
+from triptych.tokens import ESTIMATORS, TokenCounter
+
+SMALL, LARGE = 100_000, 1_000_000
+RUNS = 3
+PLAN_GOAL, GROWTH_GOAL = 0.25, 15
+
+Planning = Callable[[tuple[Entry, ...], TokenCounter], object]
+
+LAYERS: dict[str, Planning] = {
+    "truncate, lesson": lambda entries, counter: truncate.plan(entries, TruncateParameters.lesson(), counter),
+    "clear, lesson": lambda entries, counter: clear.plan(entries, ClearParameters.lesson(), counter),
+    "truncate, robust": lambda entries, counter: truncate.plan(
+        entries, replace(TruncateParameters.robust(), limit=2000), counter
+    ),
+    "clear, robust": lambda entries, counter: clear.plan(entries, ClearParameters.robust(), counter),
+    "prune, robust": lambda entries, counter: prune.plan(entries, PruneParameters.robust(), counter),
+    "cut point and request, robust": lambda entries, counter: summarize.plan(
+        entries, SummarizeParameters.robust(), counter, 10**9, window=200_000
+    ),
+}
+
+
+def run() -> list[Finding]:
+    """CPU time. The counter knows the entries already, as a session's does."""
+    small, large = (entries_from(talk(count)) for count in (SMALL, LARGE))
+    counter = TokenCounter(ESTIMATORS["meowgent"])
+    counter.total(small), counter.total(large)
+    messages = messages_of(large)
+    findings: list[Finding] = []
+    for name, plan in LAYERS.items():
+        times: tuple[list[float], list[float], list[float]] = ([], [], [])
+        for _ in range(RUNS):
+            times[0].append(seconds(lambda: json.dumps(messages, indent=2, ensure_ascii=False)))  # as it is saved
+            times[1].append(seconds(lambda plan=plan: plan(small, counter)))  # type: ignore[misc]
+            times[2].append(seconds(lambda plan=plan: plan(large, counter)))  # type: ignore[misc]
+        findings.append(compare(f"{name}, {LARGE:,} against json.dumps", times[0], times[2], PLAN_GOAL))
+        findings.append(compare(f"{name}, {LARGE:,} against {SMALL:,}", times[1], times[2], GROWTH_GOAL))
+    return findings
+
+
+def seconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    gc.disable()
+    started = process_time()
+    work()
+    ended = process_time()
+    gc.enable()
+    return ended - started
+
+
+def talk(count: int) -> list[Message]:
+    """Turns with one call each; every tenth result is long, every hundredth is not ASCII."""
+    messages: list[Message] = [{"role": "system", "content": "You are helpful."}]
+    number = 0
+    while len(messages) < count:
+        number += 1
+        text = f"line {number} of a file with words in it\n" * (120 if number % 10 == 0 else 30)
+        call = {"id": f"call_{number % 7}", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+        messages += [
+            {"role": "user", "content": f"question {number}, which is not very long"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"call_{number % 7}", "content": text + "字" * (number % 100 == 0)},
+            {"role": "assistant", "content": f"answer {number}, which is a little longer than the question was"},
+        ]
+    return messages[:count]
