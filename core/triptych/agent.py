@@ -303,10 +303,13 @@ class _Turn:
         session.perform(plan, self._action, seconds=seconds, usage=builder.usage)
 
     def _calls_of(self, builder: AnswerBuilder) -> tuple[ToolCall, ...]:
-        if builder.is_empty:
-            why = {"length": "model.empty_cut_off", "content_filter": "model.empty_filtered"}
-            raise ModelError(why.get(builder.finish or "", "model.empty"), model=self._model.name)
-        return tool_calls(builder.message())
+        if not builder.is_empty:
+            return tool_calls(builder.message())
+        if builder.finish == "length":
+            raise ModelError("model.empty_cut_off", model=self._model.name)
+        if builder.finish == "content_filter":
+            raise ModelError("model.empty_filtered", model=self._model.name)
+        raise ModelError("model.empty", model=self._model.name)
 
     def _keep_partial(self, builder: AnswerBuilder) -> None:
         """Keep the text that had streamed when the turn was cancelled; calls that were not run are dropped."""
