@@ -11,6 +11,7 @@ from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, says
 from triptych.entries import messages_of
 from triptych.reasons import Reason
+from triptych.storage.journal import journal_path
 from triptych_tui.launch import OpenedSession
 
 
@@ -89,3 +90,37 @@ async def test_no_branch_begins_where_a_call_has_no_result_yet(tmp_path: Path) -
         await pilot.pause()
         assert "A call has no result here yet" in screen_text(app)
         assert len(session.session.entries) == 5
+
+
+async def test_originals_are_forgotten_when_that_is_answered_with_yes(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(3), ScriptedModel([says("A summary."), says("The answer.")]))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"next", "enter")
+        await until(pilot, lambda: "last turn" in screen_text(app) and session.session.is_saved, "the answer")
+        await pilot.press("escape", "E")
+        assert "This forgets all originals" in screen_text(app)
+        await pilot.press("escape", "escape")
+        assert session.session.timeline.path(), "Esc forgets nothing"
+        await pilot.press("E", "y")
+        await until(pilot, lambda: "is forgotten for good" in screen_text(app), "forgotten")
+        assert "question 0" not in journal_path(tmp_path / "s.json").read_text("utf-8")
+        await pilot.press("escape", "escape", "u")
+        await pilot.pause()
+        assert "was forgotten as you wished" in screen_text(app)
+
+
+async def test_the_lessons_view_shows_the_list_alone_and_leads_back(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(3), ScriptedModel([says("A summary."), says("The answer.")]))
+    app = app_on(session)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await pilot.press(*"next", "enter")
+        await until(pilot, lambda: "last turn" in screen_text(app) and session.session.is_saved, "the answer")
+        assert "Σ SUMMARY?" not in screen_text(app)
+        await pilot.press("escape", "L")
+        await until(pilot, lambda: "This is the list alone" in screen_text(app), "the list alone")
+        assert "Σ SUMMARY?" in screen_text(app)
+        assert "step 0 / 0" in screen_text(app)
+        await pilot.press("escape", "escape", "L")
+        await until(pilot, lambda: "step 4 / 4" in screen_text(app), "all is there again")
+        assert "Σ SUMMARY?" not in screen_text(app)

@@ -16,7 +16,7 @@ from triptych.session import Session
 from triptych.settings import Settings, chosen_model, default_config_path
 from triptych.storage.atomic import move_aside
 from triptych.storage.journal import journal_path
-from triptych.storage.kept_session import KeptSession, Past, begun, opened, remembered
+from triptych.storage.kept_session import KeptSession, Past, begun, list_alone, opened, remembered
 from triptych.storage.places import default_session_path, sessions_folder
 from triptych.storage.session_file import OnDisk, SessionFileError
 from triptych.tools.base import Toolbox
@@ -43,13 +43,14 @@ class Launch(NamedTuple):
     """What is to be opened, and with which settings.
 
     path: the session file; None is this user's own session. is_new: it is to be created.
-    data: what standard input held, in place of a file.
+    data: what standard input held, in place of a file. alone: from its list alone, without what the journal remembers.
     """
 
     settings: Settings
     path: Path | None = None
     is_new: bool = False
     data: bytes | None = None
+    alone: bool = False
 
 
 class OpenedSession(NamedTuple):
@@ -57,7 +58,7 @@ class OpenedSession(NamedTuple):
 
     name: what the title calls it. host: where requests go, "" for the offline model. files: some that tools can read.
     notice: what the user should know at once. kept: the file it stands in, None where it came from standard input.
-    writable: the session is to be kept there, once nobody else does.
+    writable: the session is to be kept there, once nobody else does. alone: it was opened without its journal.
     """
 
     session: Session
@@ -70,6 +71,7 @@ class OpenedSession(NamedTuple):
     notice: Reason | None
     kept: KeptSession | None
     writable: bool = True
+    alone: bool = False
 
     def with_model(self, model: ChatModel, host: str) -> OpenedSession:
         """The same session, with another model to answer."""
@@ -84,9 +86,10 @@ class OpenedSession(NamedTuple):
         tools = file_tools(_workspace(self.settings, kept.path))
         return self._replace(kept=kept, name=kept.path.name, tools=tools, notice=None, writable=True)
 
-    def another(self, path: Path | None, *, is_new: bool = False) -> OpenedSession:
+    def another(self, path: Path | None, *, is_new: bool = False, alone: bool = False) -> OpenedSession:
         """Another session with the same settings and model; None is this user's own. Raises TriptychError."""
-        return open_session(Launch(self.settings, path, is_new=is_new)).with_model(self.model, self.host)
+        launch = Launch(self.settings, path, is_new=is_new, alone=alone)
+        return open_session(launch).with_model(self.model, self.host)
 
 
 class _Content(NamedTuple):
@@ -131,6 +134,7 @@ def open_session(
         notice=None if settings.read_only else content.notice,
         kept=content.kept,
         writable=content.writable and not settings.read_only,
+        alone=launch.alone,
     )
 
 
@@ -150,6 +154,9 @@ def _content(launch: Launch, path: Path, before_writing: Callable[[], None]) -> 
         past = begun(path, guess_marks(read(launch.data).messages))
         before_writing()
         return _Content(past, None, writable=False)
+    if launch.alone:
+        past = list_alone(path)
+        return _Content(past, past.store, writable=False, notice=Reason("open.lessons_view"))
     if launch.is_new:
         return _created(path, launch.settings, before_writing)
     if launch.path is None:

@@ -309,6 +309,9 @@ _FILES: Mapping[str, str | _Counted] = {
         "`u` goes back to the list as it was left."
     ),
     "open.recovered": N_("The program ended before all was saved. It is here, word for word; `u` takes steps back."),
+    "open.lessons_view": N_(
+        "This is the list alone, as the lesson reopens it: no undo, marks are guessed. `L` goes back."
+    ),
     "open.foreign": N_("This file is another program's or has no system message ({format}), so it is only read."),
     "open.damaged": _Counted(
         "places",
@@ -371,7 +374,7 @@ _WORKBENCH: Mapping[str, str | _Counted] = {
     "undo.forgotten": N_("What was before this was forgotten as you wished, so nothing can be undone here."),
     "forget.done": N_("The list stays as it is; how it came about is forgotten for good."),
     "forget.not_saved": N_("The list could not be saved, so nothing was forgotten; make room and try again."),
-    "forget.sure": N_("This forgets all originals and all undo for good; the list stays. Choose it again to do it."),
+    "forget.sure": N_("This forgets all originals and all undo for good; the list stays as it is."),
     "undo.nothing": N_("There is nothing to undo."),
     "redo.nothing": N_("There is nothing to redo."),
 }

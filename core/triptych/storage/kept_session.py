@@ -177,6 +177,15 @@ def opened(path: Path) -> Past:
     return past or _without_memory(file, loaded)
 
 
+def list_alone(path: Path) -> Past:
+    """The session at `path` without what its journal remembers, as the lesson would reopen it.
+
+    Raises SessionFileError when the file cannot be read, FormatError when there are no messages in it.
+    """
+    file = SessionFile(path)
+    return _without_memory(file, file.load())
+
+
 def remembered(path: Path) -> Past | None:
     """The session at `path` by its journal alone, whatever stands in its file; None where no journal tells of it."""
     written = read_journal(journal_path(path))

@@ -13,7 +13,17 @@ from triptych_tui.screens.time_travel import TimeTravel
 if TYPE_CHECKING:
     from triptych_tui.screens.session_files import SessionFiles
 
-KEEPING_ACTIONS = frozenset({"save_as", "new_session", "rename_session", "remove_session", "open_for_writing"})
+KEEPING_ACTIONS = frozenset(
+    {
+        "save_as",
+        "new_session",
+        "rename_session",
+        "remove_session",
+        "forget_originals",
+        "lessons_view",
+        "open_for_writing",
+    }
+)
 
 
 class Keeping(TimeTravel):
@@ -24,6 +34,8 @@ class Keeping(TimeTravel):
         Binding("ctrl+n", "new_session", N_("new session"), priority=True, id="session.new"),
         Binding("W", "rename_session", N_("rename this session"), id="session.rename"),
         Binding("delete", "remove_session", N_("remove this session"), id="session.remove"),
+        Binding("E", "forget_originals", N_("forget the originals"), id="session.forget"),
+        Binding("L", "lessons_view", N_("as the lesson reopens it, and back"), id="session.lessons_view"),
         Binding("O", "open_for_writing", N_("open for writing"), id="session.open_for_writing"),
     ]
 
@@ -64,7 +76,10 @@ class Keeping(TimeTravel):
         """Whether this key does something now."""
         if action == "open_for_writing":
             return self._files is not None and self._files.in_use
-        return action not in ("rename_session", "remove_session") or self._session.store is not None
+        if action == "lessons_view":
+            return self._opened.on_disk() is not None
+        needs_store = action in ("rename_session", "remove_session", "forget_originals")
+        return not needs_store or self._session.store is not None
 
     def to_question(self) -> bool:
         """Esc: go to a question about the file, or put it away; whether there was one."""
@@ -85,6 +100,14 @@ class Keeping(TimeTravel):
     def action_remove_session(self) -> None:
         if not self.busy():
             self.files.places.remove()
+
+    def action_forget_originals(self) -> None:
+        if not self.busy():
+            self.files.places.forget()
+
+    async def action_lessons_view(self) -> None:
+        if not self.busy():
+            await self.files.places.lessons_view()
 
     async def action_open_for_writing(self) -> None:
         if not self.busy():

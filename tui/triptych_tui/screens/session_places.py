@@ -24,7 +24,7 @@ ActAt = Callable[[Path], Coroutine[Any, Any, object]]
 
 
 class SessionPlaces:
-    """What the keys `w W O`, ctrl+n and delete do. Files are renamed, never deleted."""
+    """What the keys `w W O E L`, ctrl+n and delete do. Files are renamed, never deleted."""
 
     def __init__(self, screen: Keeping, files: SessionFiles) -> None:
         self._screen = screen
@@ -47,6 +47,22 @@ class SessionPlaces:
         """Ask whether the session is to be put away."""
         answer = Answer("y", N_("remove it"), self._files.does(self._remove))
         self._files.ask(Reason("session.remove", {"path": str(self._path)}), [answer], focus=True)
+
+    def forget(self) -> None:
+        """Ask whether all that is no longer in the list is to be forgotten."""
+        answer = Answer("y", N_("forget it"), self._files.does(self._forget))
+        self._files.ask(Reason("forget.sure"), [answer], focus=True)
+
+    async def lessons_view(self) -> None:
+        """Show the session from its list alone, as the lesson would reopen it, or with all that is remembered again."""
+        await self._session.save()
+        opened = self._screen.opened
+        try:
+            another = opened.another(self._path, alone=not opened.alone)
+        except TriptychError as error:
+            self._screen.say(error.reason)
+        else:
+            self._screen.show_session(another)
 
     async def open_for_writing(self) -> None:
         """Be the one who writes the session, and show what the program that wrote it until now has left."""
@@ -181,6 +197,14 @@ class SessionPlaces:
             self._screen.say(error.reason)
         else:
             self._screen.show_session(another)
+
+    async def _forget(self) -> None:
+        try:
+            await self._session.forget_originals()
+        except TriptychError as error:
+            self._files.failed(error.reason)
+        else:
+            self._screen.say(Reason("forget.done"), fault=False)
 
     async def _remove(self) -> None:
         kept = self._files.kept
