@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from triptych.messages import Message
+
+ALWAYS = settings(max_examples=max(100, settings().max_examples))
+"""For what is always true: more examples than are usual here."""
 
 NOTICES = (
     "\n...中间省略102个字...\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +10,16 @@ from hypothesis import given
 
 from tests.support_session_files import SYSTEM
 from tests.support_strategies import junk_lists
-from triptych.entries import Acknowledgement, Cleared, Entry, Mark, Pruned, Summary, Truncated
+from triptych.edits import apply
+from triptych.entries import Acknowledgement, Cleared, Entry, Mark, Pruned, Summary, Truncated, messages_of
 from triptych.formats.notices import guess_marks
+from triptych.layers import clear, truncate
+from triptych.layers.clear import ClearParameters
 from triptych.layers.prune import PruneParameters, prune
+from triptych.layers.truncate import TruncateParameters
 from triptych.lesson_api import clean_old_tool_result, cut_tool_result, rebuild
 from triptych.messages import Message
+from triptych.tokens import ESTIMATORS, TokenCounter
 
 USER: Message = {"role": "user", "content": "u"}
 ANSWER: Message = {"role": "assistant", "content": "a"}
@@ -76,3 +82,19 @@ def test_guessing_keeps_every_message_and_numbers_the_entries(messages: list[Mes
     assert [entry.id for entry in entries] == list(range(len(messages)))
     assert all(entry.message is message for entry, message in zip(entries, messages, strict=True))
     assert all(mark.guessed for entry in entries for mark in entry.marks)
+
+
+def test_what_the_robust_layers_leave_is_known_again() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "grep", "arguments": "{}"}}
+    asking: Message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    entries = guess_marks([USER, asking, result("x " * 9000), asking, result("y " * 900), ANSWER])
+    counter = TokenCounter(ESTIMATORS["chars4"])
+    for plan in (
+        truncate.plan(entries, TruncateParameters.robust(), counter, [2]),
+        clear.plan(entries, replace(ClearParameters.robust(), keep=0), counter),
+    ):
+        after = guess_marks(messages_of(apply(entries, plan.edits)))
+        for made in (entry for edit in plan.edits for entry in edit.inserted):
+            again = next(entry for entry in after if entry.id == made.id)
+            assert [type(mark) for mark in again.marks] == [type(mark) for mark in made.marks]
+        assert clear.plan(after, replace(ClearParameters.robust(), keep=2), counter).edits == ()

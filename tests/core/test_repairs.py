@@ -8,6 +8,7 @@ from tests.core.test_layers import exact, same
 from tests.core.test_robust_layers import entry_lists
 from tests.support_desk import LESSON, QUIET, SYSTEM, Desk, read, tool_turn
 from tests.support_scripted_model import asks_for, says
+from tests.support_strategies import ALWAYS
 from triptych.checks import would_be_refused
 from triptych.edits import apply, inverse_of
 from triptych.entries import Entry, Repaired, entries_from, messages_of
@@ -36,6 +37,7 @@ def result(call_id: str, content: str = "r") -> Message:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
+@ALWAYS
 @given(entry_lists())
 def test_any_list_is_accepted_afterwards_and_can_be_had_back(entries: tuple[Entry, ...]) -> None:
     plan = repaired(entries, COUNTER, ids)

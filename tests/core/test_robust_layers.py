@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.test_layers import ESTIMATOR, SHARES, Layer, exact, same
-from tests.support_strategies import any_lists, chat_lists, faults
+from tests.support_strategies import ALWAYS, any_lists, chat_lists, faults
 from triptych.checks import problems, would_be_refused
 from triptych.edits import apply, inverse_of
 from triptych.entries import Entry, entries_from, messages_of
@@ -80,6 +80,7 @@ def seen_by_the_model(messages: list[Message]) -> int:
     return max((at + 1 for at, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
 
 
+@ALWAYS
 @given(entry_lists(), ROBUST, ESTIMATOR)
 def test_no_plan_raises_the_tokens_and_what_it_announces_is_what_comes(
     entries: tuple[Entry, ...], layer: Layer, counter: TokenCounter
@@ -95,6 +96,7 @@ def test_no_plan_raises_the_tokens_and_what_it_announces_is_what_comes(
     assert same(apply(after, inverse_of(plan.edits)), entries)
 
 
+@ALWAYS
 @given(entry_lists(), ROBUST, ESTIMATOR)
 def test_planning_changes_nothing_and_a_second_time_does_nothing(
     entries: tuple[Entry, ...], layer: Layer, counter: TokenCounter
@@ -107,6 +109,7 @@ def test_planning_changes_nothing_and_a_second_time_does_nothing(
     assert again.before == again.after
 
 
+@ALWAYS
 @given(entry_lists(), ROBUST, ESTIMATOR)
 def test_only_the_content_of_results_changes_and_pins_hold(
     entries: tuple[Entry, ...], layer: Layer, counter: TokenCounter
@@ -123,6 +126,7 @@ def test_only_the_content_of_results_changes_and_pins_hold(
         assert exact([{**now.message, "content": 0}]) == exact([{**before.message, "content": 0}])
 
 
+@ALWAYS
 @given(entry_lists(), st.lists(ROBUST, min_size=1, max_size=3), ESTIMATOR)
 def test_no_new_fault_comes_about(entries: tuple[Entry, ...], layers: list[Layer], counter: TokenCounter) -> None:
     before = messages_of(entries)
@@ -136,6 +140,7 @@ def test_no_new_fault_comes_about(entries: tuple[Entry, ...], layers: list[Layer
     assert new <= old
 
 
+@ALWAYS
 @given(chat_lists(), ROBUST, ESTIMATOR)
 def test_a_sound_list_stays_sound(messages: list[Message], layer: Layer, counter: TokenCounter) -> None:
     entries = entries_from(messages)
@@ -144,6 +149,7 @@ def test_a_sound_list_stays_sound(messages: list[Message], layer: Layer, counter
     assert not would_be_refused(after)
 
 
+@ALWAYS
 @given(entry_lists(), st.one_of(CLEAR, PRUNE), ESTIMATOR)
 def test_a_result_the_model_has_not_answered_stays(
     entries: tuple[Entry, ...], layer: Layer, counter: TokenCounter
@@ -153,6 +159,7 @@ def test_a_result_the_model_has_not_answered_stays(
     assert same(after[end:], entries[end:])
 
 
+@ALWAYS
 @given(entry_lists(), TRUNCATE, ESTIMATOR)
 def test_what_was_cut_is_within_its_limit_notice_included(
     entries: tuple[Entry, ...], layer: Layer, counter: TokenCounter

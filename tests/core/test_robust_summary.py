@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.core.test_layers import ESTIMATOR, same
 from tests.core.test_robust_layers import entry_lists
-from tests.support_strategies import TEXTS, chat_lists, faults, turns
+from tests.support_strategies import ALWAYS, TEXTS, chat_lists, faults, turns
 from triptych.checks import problems, would_be_refused
 from triptych.edits import apply, inverse_of
 from triptych.entries import Acknowledgement, Entry, Summary, entries_from, messages_of
@@ -49,6 +49,7 @@ def errors(messages: list[Message]) -> Counter[str]:
     return Counter(problem.kind for problem in problems(messages) if problem.severity == "error")
 
 
+@ALWAYS
 @given(entry_lists(), PARAMETERS, SUMMARIES, ESTIMATOR)
 def test_a_plan_saves_tokens_and_is_taken_back_exactly(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, text: str, counter: TokenCounter
@@ -61,6 +62,7 @@ def test_a_plan_saves_tokens_and_is_taken_back_exactly(
     assert same(apply(after, inverse_of(plan.edits)), entries)
 
 
+@ALWAYS
 @given(entry_lists(), PARAMETERS, ESTIMATOR)
 def test_no_orphan_and_no_unanswered_call_comes_about(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
@@ -73,6 +75,7 @@ def test_no_orphan_and_no_unanswered_call_comes_about(
     assert errors(after) <= errors(before)
 
 
+@ALWAYS
 @given(chat_lists(), PARAMETERS, SUMMARIES, ESTIMATOR)
 def test_a_sound_list_stays_sound(
     messages: list[Message], parameters: SummarizeParameters, text: str, counter: TokenCounter
@@ -83,6 +86,7 @@ def test_a_sound_list_stays_sound(
     assert not would_be_refused(after)
 
 
+@ALWAYS
 @given(entry_lists(), PARAMETERS, ESTIMATOR)
 def test_systems_at_the_beginning_pins_and_a_suffix_stay(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
@@ -106,6 +110,7 @@ def test_systems_at_the_beginning_pins_and_a_suffix_stay(
     assert {entry.id for entry in first.old} == set(after[head].marks[-1].of)  # type: ignore[attr-defined]
 
 
+@ALWAYS
 @given(entry_lists(), PARAMETERS, ESTIMATOR)
 def test_without_a_new_turn_a_second_summary_is_none(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
@@ -117,6 +122,7 @@ def test_without_a_new_turn_a_second_summary_is_none(
         assert again.edits == ()
 
 
+@ALWAYS
 @given(chat_lists(), turns(), PARAMETERS, ESTIMATOR)
 def test_what_arrived_meanwhile_is_kept(
     messages: list[Message], arrived: list[Message], parameters: SummarizeParameters, counter: TokenCounter
@@ -127,6 +133,7 @@ def test_what_arrived_meanwhile_is_kept(
     assert same(after, (*apply(entries, plan.edits), *later))
 
 
+@ALWAYS
 @given(entry_lists(), PARAMETERS, ESTIMATOR)
 def test_the_newest_question_is_never_summarized_while_it_is_answered(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
@@ -143,6 +150,7 @@ def test_the_newest_question_is_never_summarized_while_it_is_answered(
         assert same(after[len(after) - len(arrived) :], arrived)
 
 
+@ALWAYS
 @given(entry_lists(), PARAMETERS, ESTIMATOR)
 def test_the_requests_hold_the_old_part_and_nothing_of_an_earlier_summary_twice(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter

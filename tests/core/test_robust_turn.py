@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support_desk import LONG, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, Checkpoints, asks_for, fails, says
-from tests.support_strategies import CALL_IDS, TEXTS, chat_lists, faults
+from tests.support_strategies import ALWAYS, CALL_IDS, TEXTS, chat_lists, faults
 from triptych.entries import Cleared, Summary
 from triptych.events import StageEntered, StreamEnded, SummaryPieceSent, TextStreamed
 from triptych.layers.clear import ClearParameters
@@ -285,6 +285,7 @@ CALLS = st.lists(st.tuples(CALL_IDS, st.just("read_file"), st.sampled_from(["{}"
 ANSWERS = st.one_of(TEXTS.map(says), st.just(fails()), st.just([TextDelta("half"), *fails()]), CALLS)
 
 
+@ALWAYS
 @given(
     chat_lists(),
     st.lists(ANSWERS, min_size=1, max_size=5),

@@ -105,7 +105,8 @@ def _planned(session: Session, parameters: Parameters, selected: int | None) -> 
         case PruneParameters():
             return prune.plan(entries, parameters, counter)
         case SummarizeParameters():
-            planned = summarize.plan(entries, parameters, counter, session.new_ids(2))
+            ids, original_of = session.new_ids(2), session.timeline.original
+            planned = summarize.plan(entries, parameters, counter, ids, original_of=original_of)
             # The lesson would ask for a summary of nothing; nobody wants that by hand.
             is_empty = isinstance(planned, SummaryPlan) and not planned.old
             return summarize.nothing_old(entries, parameters, counter) if is_empty else planned

@@ -6,14 +6,30 @@ import re
 from collections.abc import Sequence
 
 from triptych.entries import Acknowledgement, Cleared, Entry, Mark, Pruned, Summary, Truncated
-from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
+from triptych.layers.clear import RECOMMENDED_PLACEHOLDER, ROBUST_PLACEHOLDER
 from triptych.layers.prune import NOTICE
 from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
-from triptych.layers.truncate import LESSON_NOTICE
+from triptych.layers.truncate import LESSON_NOTICE, ROBUST_NOTICE
 from triptych.messages import Message, is_result, is_tool_response, role_of, text_of
 
-_TRUNCATED = re.compile("([0-9]{1,15})".join(map(re.escape, LESSON_NOTICE.split("{omitted}"))))
-_PRUNED = re.compile(r"[^\]\n]*".join(map(re.escape, NOTICE.split("{tool}"))))
+_FIELDS = {
+    "omitted": "([0-9]{1,15})",
+    "characters": "[0-9]{1,15}",
+    "tool": r"[^\]\n]*",
+    "unit": "(?:characters|bytes|lines)",
+}
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """What a notice looks like with its fields filled in."""
+    pieces = re.split(r"\{(\w+)\}", template)
+    return re.compile("".join(_FIELDS[piece] if at % 2 else re.escape(piece) for at, piece in enumerate(pieces)))
+
+
+_TRUNCATED = _pattern(LESSON_NOTICE)
+_TRUNCATED_ROBUSTLY = _pattern(ROBUST_NOTICE)
+_CLEARED_ROBUSTLY = _pattern(ROBUST_PLACEHOLDER)
+_PRUNED = _pattern(NOTICE)
 
 
 def guess_marks(messages: Sequence[Message]) -> tuple[Entry, ...]:
@@ -41,11 +57,13 @@ def _marks(message: Message, after_summary: bool) -> tuple[Mark, ...]:
 
 
 def _result_marks(text: str) -> list[Mark]:
-    if text == RECOMMENDED_PLACEHOLDER:
+    if text == RECOMMENDED_PLACEHOLDER or _CLEARED_ROBUSTLY.fullmatch(text):
         return [Cleared(guessed=True)]
     marks: list[Mark] = []
     if notice := _TRUNCATED.search(text):
         marks.append(Truncated(guessed=True, omitted=int(notice[1])))
+    elif _TRUNCATED_ROBUSTLY.search(text):
+        marks.append(Truncated(guessed=True))  # how many characters is not said where lines or bytes are counted
     if _PRUNED.search(text):
         marks.append(Pruned(guessed=True))
     return marks
