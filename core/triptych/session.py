@@ -166,7 +166,9 @@ class Session:
             seconds=seconds,
             usage=usage,
         )
+        before = self.entries
         self.timeline.commit(step)
+        self.counter.follow(before, step.edits, self.entries)
         self._record(step)
         self.emit(StepCommitted(step))
         return step

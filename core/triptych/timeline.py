@@ -64,6 +64,7 @@ class Timeline:
         self._displaced: dict[int, int] = {}  # by step: what redo led to before it was committed
         self._originals: dict[int, Entry] = {}
         self._replaced: dict[int, tuple[Entry, ...]] = {}  # by the id of a summary
+        self._last_id = 0
         self._head: int | None = None
         self._view: int | None = None
         # The states worth keeping: where edits are applied next, and what is on screen. All others are walked to.
@@ -99,7 +100,7 @@ class Timeline:
 
     @property
     def last_id(self) -> int:
-        return max(self._steps, default=0)
+        return self._last_id
 
     @property
     def base(self) -> tuple[Entry, ...]:
@@ -174,6 +175,7 @@ class Timeline:
     def _link(self, step: Step) -> None:
         """Hang a step under its parent, and move the head to it."""
         self._steps[step.id] = step
+        self._last_id = max(self._last_id, step.id)
         self._depths[step.id] = self._depths[step.parent] + 1
         if step.parent in self._redo_child:
             self._displaced[step.id] = self._redo_child[step.parent]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
+from triptych.edits import Edit
 from triptych.entries import Entry
 from triptych.messages import Message, pictures_in, reasoning_of, text_of, tool_calls
 
@@ -98,6 +99,8 @@ class TokenCounter:
     def __init__(self, estimator: Estimator) -> None:
         self.estimator = estimator
         self._weights: WeakKeyDictionary[Entry, int] = WeakKeyDictionary()
+        self._list: tuple[Entry, ...] | None = None  # the list that was weighed last
+        self._list_weight = 0
 
     def weight(self, entry: Entry) -> int:
         """The weight of an entry: content, reasoning, names and arguments of its calls, pictures."""
@@ -127,7 +130,16 @@ class TokenCounter:
 
     def total(self, entries: Iterable[Entry]) -> int:
         """The weight of all `entries`."""
+        if entries is self._list:
+            return self._list_weight
         return sum(map(self.weight, entries))
+
+    def follow(self, before: tuple[Entry, ...], edits: Iterable[Edit], after: tuple[Entry, ...]) -> None:
+        """Know the weight of the list `after` these edits of `before`: of a long list only what changed is weighed."""
+        weight = self.total(before)
+        for edit in edits:
+            weight += self.total(edit.inserted) - self.total(edit.removed)
+        self._list, self._list_weight = after, weight
 
     def tokens(self, weight: int) -> int:
         """Whole tokens of a weight, cut as the article does."""

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support_strategies import CHARACTERS, any_lists, chat_lists
-from triptych.entries import Entry, entries_from
+from triptych.edits import Edit, apply
+from triptych.entries import Entry, Repaired, entries_from
 from triptych.messages import Message, pictures_in, reasoning_of, role_of, text_of, tool_calls
 from triptych.tokens import ESTIMATORS, Count, Measured, MeasuredUsage, TokenCounter, Usage, apportion
 
@@ -127,3 +128,17 @@ def test_an_entry_that_nobody_holds_any_more_is_forgotten() -> None:
     del previewed
     gc.collect()
     assert seen() is None
+
+
+def test_a_list_that_is_followed_weighs_what_it_weighs() -> None:
+    counter = TokenCounter(ESTIMATORS["meowgent"])
+    before = entries_from([{"role": "user", "content": "消息" * number} for number in range(9)])
+    new = Entry(99, {"role": "assistant", "content": "something else"})
+    edits = (
+        Edit(2, 1, before[2:4], (new,)),
+        Edit(9, 8, (), (new.replaced({"role": "user", "content": "x"}, Repaired()),)),
+    )
+    after = apply(before, edits)
+    counter.follow(before, edits, after)
+    assert counter.total(after) == TokenCounter(ESTIMATORS["meowgent"]).total(after)
+    assert counter.total(before) == TokenCounter(ESTIMATORS["meowgent"]).total(before)

@@ -70,6 +70,12 @@ class Journal:
         self._pending: list[bytes] = []
         self._lock = threading.Lock()
 
+    def prepare(self) -> None:
+        """Have its beginning at hand, so that the first change of a long list is written at once."""
+        with self._lock:
+            if self._begins and not self._pending:
+                self._pending += map(_line, self._beginning())
+
     def record(self, change: Change) -> None:
         """Append a change. Raises SessionFileError when it cannot be written: it is written with the next one then."""
         with self._lock:

@@ -52,6 +52,7 @@ class KeptSession:
         """Be the one who writes it. Raises SessionFileError while another program does."""
         self._lock.take()
         sweep_leftovers(self.path)
+        self._journal.prepare()
 
     def leave(self) -> None:
         """Let others write it."""
