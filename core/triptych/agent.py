@@ -167,8 +167,7 @@ class _Turn:
     async def _run_layer_2(self, stage: Stage) -> None:
         session, policy = self._session, self._session.policy
         if stage == "clear" and policy.clear:
-            window = self._model.window
-            overflows = window is not None and self._size().tokens > window
+            overflows = not policy.clear.on_overflow_only or self._overflows()
             plan = clear.plan(session.entries, policy.clear, session.counter, overflows=overflows)
         elif stage == "prune" and policy.prune:
             plan = prune.plan(session.entries, policy.prune, session.counter)
@@ -190,6 +189,9 @@ class _Turn:
         """The size of the next request."""
         counter = self._session.counter
         return self._session.size(counter.total(self._session.entries) + counter.schemas_weight(self._tools.schemas()))
+
+    def _overflows(self) -> bool:
+        return self._model.window is not None and self._size().tokens > self._model.window
 
     async def _summarize(self) -> None:
         session, first = self._session, self._planned_summary()

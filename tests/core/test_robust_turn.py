@@ -92,6 +92,15 @@ async def test_one_result_larger_than_the_window_is_cut_before_it_is_sent() -> N
     assert len(desk.messages[3]["content"]) <= 4000
 
 
+async def test_what_is_cleared_on_overflow_only_stays_while_the_window_is_large_or_unknown() -> None:
+    policy = replace(ROBUST, clear=replace(ClearParameters.robust(), keep=0, on_overflow_only=True), summarize=None)
+    for window, cleared in ((None, False), (100_000, False), (100, True)):
+        desk = Desk([SYSTEM, *tool_turn(1)], policy, window=window)
+        await desk.ask("next", says("done"))
+        assert desk.entries[3].has_mark(Cleared) == cleared
+        assert (desk.reasons("clear")[0].id == "clear.no_overflow") != cleared
+
+
 async def test_an_error_message_has_its_own_limit() -> None:
     desk = Desk([SYSTEM], ROBUST, outputs=[ToolOutput("y" * 6000, failed=True)], window=100_000)
     await desk.ask("read", asks_for(read("a")), says("done"))

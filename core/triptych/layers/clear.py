@@ -44,7 +44,7 @@ class ClearParameters:
     minimum_characters: results of fewer characters than this stay.
     skip_turns: results of the newest turns stay, in turns.
     head_characters, tail_characters: what a cleared result keeps before and after the placeholder.
-    on_overflow_only: nothing is cleared while the list is known to fit the model's window.
+    on_overflow_only: nothing is cleared unless the list is known to be too long for the model's window.
     """
 
     keep: int = 2
@@ -83,7 +83,7 @@ def plan(
 ) -> Plan:
     """Clear all tool results but the newest `keep`; a result that already is the placeholder is no change.
 
-    overflows: the list may be too long for the model; only `on_overflow_only` asks.
+    overflows: the list is too long for the model's window; only `on_overflow_only` asks.
     """
     if parameters.flavour == "robust":
         from triptych.layers import robust_clear  # on first use: the window opens without it

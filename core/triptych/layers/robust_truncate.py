@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from triptych.edits import replacement_edits
 from triptych.entries import Entry, Truncated, messages_of
 from triptych.layers.cutting import clip_lines, filled, shortened, size
+from triptych.layers.exchanges import called, owners
 from triptych.layers.parameters import UNITS
-from triptych.layers.plan import Plan, make_plan, tool_names
+from triptych.layers.plan import Plan, make_plan
 from triptych.layers.truncate import TruncateParameters
 from triptych.messages import Message, is_failed_result, text_of, texts_of, with_texts
 from triptych.reasons import Reason
@@ -38,7 +39,7 @@ def plan(
     failed: bool,
 ) -> Plan:
     """Cut those of the results at `candidates` that are over their limit; a pinned one stays as it is."""
-    names = tool_names(messages_of(entries)) if "{tool}" in parameters.notice and candidates else {}
+    names = _tool_names(messages_of(entries)) if "{tool}" in parameters.notice and candidates else {}
     seen = [_seen(index, entries, parameters, counter, names.get(index, ""), failed) for index in candidates]
     cuts = [each for each in seen if each.message is not None]
     edits = replacement_edits(entries, [(each.place, _cut_entry(entries[each.place], each)) for each in cuts])
@@ -72,6 +73,10 @@ def _seen(
         return _Seen(index, limit, None, Reason("truncate.saves_nothing", values))
     shorter = {**values, "result_length": size(text_of(message), unit)}
     return _Seen(index, limit, message, Reason(_SHORTENED[UNITS.index(unit)], shorter))
+
+
+def _tool_names(messages: Sequence[Message]) -> Mapping[int, str]:
+    return {index: called(messages, owner).name for index, owner in owners(messages).items()}
 
 
 def cut_texts(texts: Sequence[str], limit: int, parameters: TruncateParameters, tool: str) -> list[str]:
