@@ -524,6 +524,8 @@ class Workbench(Keeping):
     # Words around the panes
 
     def refresh_facts(self) -> None:
+        if not self.children:
+            return  # the screen of another session has come, and this one is being taken away
         running = self._is_running
         title = title_spans(self._opened, running=running, stepping=self._is_stepping, width=self.size.width)
         self.query_one("#title", Bar).show(title)
