@@ -269,3 +269,13 @@ def test_everything_that_readers_note_has_words() -> None:
         if isinstance(constant, ast.Constant) and isinstance(constant.value, str) and "." not in constant.value
     }
     assert {"invalid_json", "cut_off", "no_role"} <= noted <= set(FAULTS)
+
+
+@pytest.mark.parametrize("value", ["\x1b[31m", [1], {"a": 1}, None, 10**400])
+def test_a_journal_that_was_tampered_with_ends_no_sentence_in_a_fault(value: object) -> None:
+    for reason_id, sentence in SENTENCES.items():
+        templates = (sentence,) if isinstance(sentence, str) else (sentence.one, sentence.many)
+        for names in (set().union(*map(placeholders, templates)), set()):
+            said = say(Reason(reason_id, dict.fromkeys(names, value)))
+            assert said and said.isprintable()
+    assert variables_line(Reason("clear.done", variables={"\x1b[31m": value})).isprintable()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from triptych.entries import Entry, entries_from
 from triptych.models.base import ChatModel
@@ -24,9 +24,6 @@ from triptych.tools.files import file_tools
 from triptych.tools.workspace import Workspace
 from triptych_assets import FOLDER
 from triptych_tui.i18n import _
-
-if TYPE_CHECKING:
-    pass
 
 SYSTEM_MESSAGE = (
     "You are a helpful assistant with tools for reading the files of one workspace folder. "

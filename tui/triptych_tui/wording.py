@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from triptych_tui.model_words import IN_SHORT, MODELS
 from triptych_tui.plain import SIZE_MARKS, plain
 from triptych_tui.settings_words import SETTINGS
 from triptych_tui.untrusted import clean
+from triptych_tui.workbench_words import WORKBENCH
 
 LONGEST_VALUE = 300
 """Characters of a text from outside that a sentence repeats."""
@@ -37,9 +39,10 @@ class _Counted(NamedTuple):
 def say(reason: Reason) -> str:
     """The sentence for a reason, on one line, with everything from outside made harmless."""
     sentence = SENTENCES.get(reason.id)
-    if sentence is None:
-        return _("Something happened that has no words yet: {id}").format(id=_shown(str(reason)))
-    return _filled(sentence, reason)
+    if sentence is not None:
+        with suppress(TypeError, ValueError, ArithmeticError):  # a journal that was tampered with has other values than ours
+            return _filled(sentence, reason)
+    return _("Something happened that has no words yet: {id}").format(id=_shown(str(reason)))
 
 
 def fault_in_short(reason: Reason) -> tuple[str, str]:
@@ -83,7 +86,7 @@ def problem_in_words(kind: str) -> str:
 
 def variables_line(reason: Reason) -> str:
     """The article's variables as they ran: `len(text)=182 limit=80 start_count=40`."""
-    return " ".join(f"{name}={_as_python(value)}" for name, value in reason.variables.items())
+    return " ".join(f"{clean(name, newlines=False)}={_as_python(value)}" for name, value in reason.variables.items())
 
 
 def placeholders(template: str) -> set[str]:
@@ -324,61 +327,6 @@ _FILES: Mapping[str, str | _Counted] = {
     ),
 }
 
-_WORKBENCH: Mapping[str, str | _Counted] = {
-    "busy": N_("Something is still running; Esc cancels it."),
-    "picture.missing": N_("{name} is not attached: there is no such file. Enter sends the text as it stands."),
-    "picture.special": N_("{name} is not attached: it is no regular file. Enter sends the text as it stands."),
-    "picture.unreadable": N_("{name} is not attached, it cannot be read: {error}. Enter sends the text as it stands."),
-    "picture.unknown_kind": N_(
-        "{name} is not attached: it is no PNG, JPEG, GIF or WebP picture. Enter sends the text as it stands."
-    ),
-    "picture.too_large": N_(
-        "{name} is not attached: it is larger than {megabytes} MB. Enter sends the text as it stands."
-    ),
-    "picture.broken": N_(
-        "{name} is not attached: its header is broken and tells no size. Enter sends the text as it stands."
-    ),
-    "quit.how": N_("ctrl+q leaves; all is saved. Esc cancels what is running."),
-    "theme.no_color": N_("NO_COLOR is set, so there are no colours; start with --theme dark to have them."),
-    "search.nothing_sought": N_("Nothing is sought yet; `/` opens the search."),
-    "search.no_hits": N_("“{sought}” is nowhere in this pane, nor in what the layers took out of it."),
-    "search.bad_expression": N_("“{expression}” is no regular expression: {detail}. Mend it, or leave `re:` away."),
-    "search.too_slow": N_("“{expression}” takes too long to be sought. Nothing was changed; make it simpler."),
-    "filter.unknown_word": N_("The filter has the word “{word}”, which is not known here; known are {known}."),
-    "filter.no_rows": N_("No entry is such that “{filter}” would show it, so all rows stay; write it otherwise."),
-    "original.same": N_("No layer changed entry {index}: it is its own original."),
-    "original.unknown": N_("What entry {index} was is not known any more: a session file holds only what is sent."),
-    "entry.none_selected": N_("No entry is selected; go to one with the arrow keys."),
-    "copy.done": N_("Entry {index} is copied as JSON; should your terminal not take it, it stands in {path} too."),
-    "copy.file_only": N_("Entry {index} is too long for a terminal's clipboard; its JSON stands in {path}."),
-    "copy.clipboard_only": N_("Entry {index} was given to the clipboard; {path} cannot be written: {error}."),
-    "copy.failed": N_(
-        "Entry {index} is not copied: a terminal's clipboard is too small, and {path} cannot be written: {error}."
-    ),
-    "input_method.on": N_(
-        "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
-    ),
-    "question.waits": N_("The question that failed is in the prompt; it can be asked again."),
-    "layer.not_in_policy": N_("This policy has no such layer in its turns; by hand it can run all the same."),
-    "revert.nothing": N_("No layer made this entry, so there is nothing to take back; go to one with a mark."),
-    "revert.built_upon": N_("Later steps have changed what this one made. Nothing was changed; take those back first."),
-    "revert.done": N_("one earlier step is taken back; what came after it stays"),
-    "branch.look_back_first": N_("You are at the newest step; go back with F7 first, and branch from there."),
-    "branch.begun": N_("The next question goes on from here. What came after it is kept: `B` lists all branches."),
-    "branch.would_be_refused": N_("A call has no result here yet, so nothing can go on from it; go one step further."),
-    "history.beginning": N_("the list as it was in the beginning"),
-    "history.oldest": N_("This is the beginning: there is no earlier step."),
-    "history.newest": N_("This is the newest step."),
-    "history.no_compaction_before": N_("No layer changed anything before this."),
-    "history.no_compaction_after": N_("No layer changed anything after this."),
-    "undo.forgotten": N_("What was before this was forgotten as you wished, so nothing can be undone here."),
-    "forget.done": N_("The list stays as it is; how it came about is forgotten for good."),
-    "forget.not_saved": N_("The list could not be saved, so nothing was forgotten; make room and try again."),
-    "forget.sure": N_("This forgets all originals and all undo for good; the list stays as it is."),
-    "undo.nothing": N_("There is nothing to undo."),
-    "redo.nothing": N_("There is nothing to redo."),
-}
-
 SENTENCES: Mapping[str, str | _Counted] = {
     **_LAYERS,
     **ROBUST_LAYERS,
@@ -387,7 +335,7 @@ SENTENCES: Mapping[str, str | _Counted] = {
     **CONNECTIONS,
     **SETTINGS,
     **_FILES,
-    **_WORKBENCH,
+    **WORKBENCH,
 }
 
 FAULTS: Mapping[str, str] = {

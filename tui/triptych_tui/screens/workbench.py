@@ -475,9 +475,7 @@ class Workbench(Keeping):
             self._by_hand.leave()
         elif self._turn is not None:
             self.cancel(self._turn)
-        elif (
-            (self._failing is not None and self._failing.leave()) or self.to_question() or self.hush() or self.to_head()
-        ):
+        elif self._leaves_row() or self.hush() or self.to_head():
             return
         elif self._in_prompt():
             self.set_focus(self.query_one(f"#{self._shown}", LineView))
