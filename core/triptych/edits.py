@@ -101,7 +101,7 @@ def apply_in_place(entries: list[Entry], edits: Sequence[Edit]) -> None:
 
 def _hinted_place(entries: Sequence[Entry], edit: Edit) -> int | None:
     index = edit.index
-    if index > len(entries):
+    if not 0 <= index <= len(entries):
         return None
     before = entries[index - 1].id if index else None
     return index if before == edit.after and _stands_at(entries, index, edit.removed) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,60 @@ async def test_half_a_line_at_the_end_costs_that_line_alone(tmp_path: Path, cut:
     assert messages_of(reopened.entries) == messages_of(session.entries)[:-1]
     reopened.append("receive", {"role": "user", "content": "and on"}, RECEIVED, 51)
     assert messages_of(again(path).entries) == messages_of(reopened.entries)
+
+
+ENTRY = {"kind": "entry", "number": 900, "id": 900, "message": {"role": "user", "content": "x"}}
+STEP = {
+    "kind": "step",
+    "id": 900,
+    "parent": None,
+    "action": 900,
+    "stage": "append",
+    "edits": [{"index": 1, "after": 0, "removed": [], "inserted": [0]}],
+    "reason": {"id": "x"},
+    "before": [1, 1],
+    "after": [2, 2],
+    "at": "2026-01-01T00:00:00+00:00",
+}
+NESTED = '{"reason":{"id":"x","values":{"a":' * 300 + "1" + "}}}" * 300
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps({**ENTRY, "number": float("inf")}),
+        json.dumps({**ENTRY, "number": "900"}),
+        json.dumps({**STEP, "after": [float("inf"), 1]}),
+        json.dumps({**STEP, "seconds": 10**400}),
+        json.dumps({**STEP, "reason": {"id": "x", "values": {"a": 0}}}).replace('"a": 0', f'"a": {NESTED}'),
+        json.dumps({"kind": "intent", "sha256": "0", "head": [1]}),
+        json.dumps({"kind": "intent", "sha256": [], "head": 1}),
+    ],
+)
+async def test_a_line_that_makes_no_sense_costs_that_line_alone(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "s.json"
+    session = (await class_held(path)).session
+    with journal_path(path).open("a") as file:
+        file.write(line + "\n")
+    assert all_states(again(path)) == all_states(session)
+
+
+async def test_a_step_that_fits_nowhere_leaves_the_list_as_it_is_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = (await class_held(path)).session
+    edit = {"index": -50, "after": 0, "removed": [], "inserted": [0]}
+    with journal_path(path).open("a") as file:
+        file.write(json.dumps({**STEP, "edits": [{**edit, "after": 999}]}) + "\n")
+    assert messages_of(again(path).entries) == messages_of(session.entries)
+
+
+def test_a_pipe_in_the_place_of_a_journal_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps([SYSTEM]), "utf-8")
+    os.mkfifo(journal_path(path))
+    session = again(path)
+    session.append("receive", {"role": "user", "content": "on"}, RECEIVED, 1)
+    assert all_states(again(path))[-1] == all_states(session)[-1]
 
 
 async def test_calls_that_nobody_answered_are_closed_and_marked(tmp_path: Path) -> None:

@@ -98,3 +98,8 @@ def test_what_the_robust_layers_leave_is_known_again() -> None:
             again = next(entry for entry in after if entry.id == made.id)
             assert [type(mark) for mark in again.marks] == [type(mark) for mark in made.marks]
         assert clear.plan(after, replace(ClearParameters.robust(), keep=2), counter).edits == ()
+
+
+@pytest.mark.parametrize("beginning", ["... [省略前期工具 ", "[Old result of ", "\n...中间省略1", "\n[... 1"])
+def test_many_beginnings_of_notices_are_none(beginning: str) -> None:
+    assert marks_of(guess_marks([SYSTEM, result(beginning * 50_000)])) == [(), ()]

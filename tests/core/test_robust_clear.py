@@ -185,11 +185,14 @@ def test_results_of_the_newest_turns_stay() -> None:
     assert after[6] == messages[6]
 
 
-def test_hostile_blocks_without_an_end_are_passed_in_linear_time() -> None:
-    hostile = "<tool_response>\n[工具 a 執行結果]：\n" * 20_000
-    assert (
-        pruned([{"role": "user", "content": hostile}, {"role": "assistant", "content": "a"}], keep_turns=0)[0][
-            "content"
-        ]
-        == hostile
-    )
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<tool_response>\n[工具 a 執行結果]：\n" * 20_000,
+        "<tool_response>\n[工具" + " " * 20_000 + "\n</tool_response>",
+        "<tool_response>\n[工具" * 20_000 + "\n</tool_response>",
+    ],
+)
+def test_hostile_blocks_without_an_end_are_passed_in_linear_time(hostile: str) -> None:
+    messages: list[Message] = [{"role": "user", "content": hostile}, {"role": "assistant", "content": "a"}]
+    assert pruned(messages, keep_turns=0) == messages

@@ -15,7 +15,7 @@ from triptych.messages import Message, is_result, is_tool_response, role_of, tex
 _FIELDS = {
     "omitted": "([0-9]{1,15})",
     "characters": "[0-9]{1,15}",
-    "tool": r"[^\]\n]*",
+    "tool": r"[^\]\n]{0,200}",  # without an end, many beginnings would each be followed to the end of the text
     "unit": "(?:characters|bytes|lines)",
 }
 

@@ -23,8 +23,8 @@ from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
 _END = "\n</tool_response>"
-_BLOCK = re.compile(
-    r"(?P<start><tool_response>\s*\[工具\s*(?P<tool>[^\]\n]*?)\s*執行結果\]：\n)(?P<body>.*?)(?P<end>\n</tool_response>)",
+_BLOCK = re.compile(  # a name with an end, and white space around it that is told from it later: else it takes forever
+    r"(?P<start><tool_response>\s*\[工具(?P<tool>[^\]]{0,200}?)執行結果\]：\n)(?P<body>.*?)(?P<end>\n</tool_response>)",
     re.DOTALL,
 )
 
@@ -73,7 +73,8 @@ def _pruned(
         return None
 
     def pruned_block(block: re.Match[str]) -> str:
-        return block["start"] + shorter(block["body"], block["tool"], parameters, counter) + block["end"]
+        tool = " ".join(block["tool"].split())
+        return block["start"] + shorter(block["body"], tool, parameters, counter) + block["end"]
 
     text = text_of(message)
     end = text.rfind(_END) + len(_END)  # behind it every search for an end would go to the end of the text in vain

@@ -24,6 +24,8 @@ from triptych.storage.journal_records import (
     entry_record,
     move_of,
     move_record,
+    number_of,
+    number_or_none,
     numbers_of,
     step_of,
     step_record,
@@ -179,9 +181,10 @@ class Journal:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._descriptor = os.open(self.path, flags, 0o600)
         self._begins = False
-        size = os.fstat(self._descriptor).st_size
-        if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
-            self._pending.insert(0, b"\n")
+        if os.lseek(self._descriptor, 0, os.SEEK_END):
+            os.lseek(self._descriptor, -1, os.SEEK_END)
+            if os.read(self._descriptor, 1) != b"\n":
+                self._pending.insert(0, b"\n")
 
     def _beginning(self) -> Iterator[Record]:
         yield {"kind": "journal", "version": VERSION, "forgotten": self._forgotten}
@@ -256,6 +259,8 @@ class Written(NamedTuple):
 def read_journal(path: Path) -> Written | None:
     """What stands in a journal; None where there is none, or none that this version can read."""
     try:
+        if not path.is_file():  # reading a pipe or a device may never end
+            return None
         with path.open("rb") as file:
             return _Reader().read(file)
     except OSError:
@@ -296,13 +301,13 @@ class _Reader:
     def _take(self, record: Any) -> None:
         try:
             self._take_record(record)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             self._passed_over += 1
 
     def _take_record(self, record: Record) -> None:
         match record["kind"]:
             case "entry":
-                self._entries[int(record["number"])] = entry_of(record)
+                self._entries[number_of(record, "number")] = entry_of(record)
             case "base" if self._base is None:
                 self._base = tuple(self._entries[number] for number in numbers_of(record, "entries"))
                 self._lists = {record["sha256"]: None}
@@ -315,10 +320,10 @@ class _Reader:
             case "draft":
                 self._draft.append(str(record["text"]))
             case "intent":  # nothing is saved while an answer is under way
-                self._lists[record["sha256"]] = record["head"]
+                self._lists[record["sha256"]] = number_or_none(record, "head")
                 self._draft.clear()
             case "done":
-                self._lists = {record["sha256"]: record["head"]}
+                self._lists = {record["sha256"]: number_or_none(record, "head")}
             case _:
                 raise RecordError
 

@@ -41,18 +41,18 @@ def entry_of(record: Record) -> Entry:
     message, marks = record.get("message"), record.get("marks", [])
     if not isinstance(message, dict) or not isinstance(marks, list):
         raise RecordError
-    return Entry(_number(record, "id"), message, tuple(map(_mark_of, marks)), bool(record.get("pinned")))
+    return Entry(number_of(record, "id"), message, tuple(map(_mark_of, marks)), bool(record.get("pinned")))
 
 
-def step_record(step: Step, number_of: Callable[[Entry], int]) -> Record:
+def step_record(step: Step, number_of_entry: Callable[[Entry], int]) -> Record:
     """A step, with its entries by their numbers."""
     record: Record = {"kind": "step", "id": step.id, "parent": step.parent, "action": step.action, "stage": step.stage}
     record["edits"] = [
         {
             "index": edit.index,
             "after": edit.after,
-            "removed": [number_of(entry) for entry in edit.removed],
-            "inserted": [number_of(entry) for entry in edit.inserted],
+            "removed": [number_of_entry(entry) for entry in edit.removed],
+            "inserted": [number_of_entry(entry) for entry in edit.inserted],
         }
         for edit in step.edits
     ]
@@ -76,14 +76,14 @@ def step_of(record: Record, entries: Mapping[int, Entry]) -> Step:
         before, after = (Count(*map(int, record[name])) for name in ("before", "after"))
         usage = Usage(*map(int, record["usage"])) if record.get("usage") else None
         return Step(
-            id=_number(record, "id"),
-            parent=_number_or_none(record, "parent"),
+            id=number_of(record, "id"),
+            parent=number_or_none(record, "parent"),
             stage=stage,
             edits=edits,
             reason=_reason_of(record["reason"]),
             before=before,
             after=after,
-            action=_number(record, "action"),
+            action=number_of(record, "action"),
             at=datetime.fromisoformat(record["at"]),
             seconds=float(record.get("seconds", 0.0)),
             usage=usage,
@@ -101,12 +101,12 @@ def move_of(record: Record) -> Move:
     kind = next((each for each in get_args(MoveKind) if each == record.get("move")), None)
     if kind is None:
         raise RecordError
-    return Move(kind, _number_or_none(record, "of"))
+    return Move(kind, number_or_none(record, "of"))
 
 
 def _edit_of(record: Record, entries: Mapping[int, Entry]) -> Edit:
     removed, inserted = (tuple(entries[number] for number in record[name]) for name in ("removed", "inserted"))
-    return Edit(_number(record, "index"), _number_or_none(record, "after"), removed, inserted)
+    return Edit(number_of(record, "index"), number_or_none(record, "after"), removed, inserted)
 
 
 def _mark_record(mark: Mark) -> Record:
@@ -152,15 +152,17 @@ def _value_of(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _number(record: Record, name: str) -> int:
+def number_of(record: Record, name: str) -> int:
+    """A number in a line. Raises RecordError."""
     value = record.get(name)
     if type(value) is not int:
         raise RecordError
     return value
 
 
-def _number_or_none(record: Record, name: str) -> int | None:
-    return None if record.get(name) is None else _number(record, name)
+def number_or_none(record: Record, name: str) -> int | None:
+    """A number in a line, or none. Raises RecordError."""
+    return None if record.get(name) is None else number_of(record, name)
 
 
 def numbers_of(record: Record, name: str) -> Sequence[int]:
