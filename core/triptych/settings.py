@@ -217,7 +217,7 @@ def _from_config(path: Path) -> _Found:
         # A path is written as a string; `true` is an int to Python, but no number to a reader.
         if type(value) is not (str if kind is Path else kind):
             raise SettingsError(_WRONG_KIND[kind], source=place, value=str(value))
-        set_to: Any = path.parent / _at_home(Path(str(value))) if kind is Path else value
+        set_to: Any = path.parent / at_home(Path(str(value))) if kind is Path else value
         yield key, (_checked(key, set_to, place), str(path))
 
 
@@ -272,10 +272,10 @@ def _checked(name: str, value: Any, source: str) -> Any:
     choices = _CHOICES.get(name)
     if choices is not None and value not in choices:
         raise SettingsError("settings.not_one_of", source=source, value=value, known=", ".join(choices))
-    return _at_home(value) if isinstance(value, Path) else value
+    return at_home(value) if isinstance(value, Path) else value
 
 
-def _at_home(path: Path) -> Path:
+def at_home(path: Path) -> Path:
     """The path with a leading `~` or `~name` put in full; unchanged where nobody has that name."""
     try:
         return path.expanduser()

@@ -96,3 +96,33 @@ async def test_two_panels_asked_for_at_once_come_one_after_the_other(tmp_path: P
         await until(pilot, lambda: "Truncate tool results" in screen_text(app), "the second")
         await pilot.press("escape", *"seen")
         assert app.workbench.query_one(PromptText).text == "seen"
+
+
+async def test_a_panel_asked_for_right_before_a_question_waits_for_its_answer(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(2), ScriptedModel([says("Yes.")])))
+    async with app.run_test(size=(120, 40)) as pilot:
+        opening = asyncio.create_task(app.workbench.action_layer("clear"))
+        await asyncio.sleep(0)
+        app.workbench._on_sent(PromptText.Sent("early"))
+        await opening
+        await until(pilot, lambda: "Clear old tool results" in screen_text(app), "the panel")
+        assert app.session.entries[-1].message["content"] == "Yes."
+
+
+async def test_going_to_another_session_ends_what_began_meanwhile_and_takes_away_what_was_opened(
+    tmp_path: Path,
+) -> None:
+    first = opened(tmp_path / "s.json", tool_talk(2), ScriptedModel([says("Never.")]))
+    app = app_on(first)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.workbench._on_sent(PromptText.Sent("early"))
+        app.action_help()
+        left = app.workbench
+        await left.show_session(opened(tmp_path / "other.json", tool_talk(1), ScriptedModel([])))
+        left._on_sent(PromptText.Sent("late"))
+        await until(pilot, lambda: app.screen is app.workbench is not left, "the other session")
+        assert "other.json" in screen_text(app)
+        await pilot.press("escape", "f1")
+        await until(pilot, lambda: "the keys in force" in screen_text(app), "the new workbench's help")
+    assert first.session.is_saved
+    assert first.session.entries[-1].message["content"] == "early"

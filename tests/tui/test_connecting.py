@@ -481,3 +481,27 @@ async def test_the_prompt_keeps_its_letters(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("m", "0")
         assert app.workbench.query_one(Prompt).text == "m0"
+
+
+async def test_another_session_keeps_the_connection_with_its_typed_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    async with ModelServer(vllm("first", 32768)) as first, ModelServer({"/v1/models": models(["second"])}) as second:
+        model = OpenAIModel(name="first", base_url=first.base_url)
+        settings = Settings(model="first", base_url=first.base_url)
+        app = app_on(opened(tmp_path / "s.json", [], model)._replace(settings=settings, host=model.host))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: "/ 32,768" in screen_text(app), "the first server is in use")
+            await connect(pilot, app, second.base_url, "second", CANARY)
+            await pilot.press("ctrl+n")
+            await until(pilot, lambda: app.focused is not None and app.focused.id == "find-text", "a path")
+            asked = len(first.asked)
+            await pilot.press("enter")
+            await until(pilot, lambda: app.workbench.opened.name != "s.json" and app.session.store is not None, "begun")
+            dialog = await open_dialog(pilot, app)
+            assert dialog.query_one("#base_url", ConnectInput).value == second.base_url
+            assert "as typed before" in screen_text(app)
+            await pilot.press("escape")
+            assert app.workbench.opened.model.name == "second"
+            assert len(first.asked) == asked

@@ -339,6 +339,41 @@ class TestPlaces:
         assert on_disk(file) == TALK
         assert len(on_disk(tmp_path / "session-2.json")) > 2
 
+    @pytest.mark.parametrize("key", ["w", "W", "ctrl+n"])
+    async def test_a_path_that_cannot_be_is_said(self, file: Path, key: str) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await write_path(pilot, app, key, "long" * 100)
+            await until(pilot, lambda: "name too long" in said(app).lower(), "it is refused")
+            assert app.session.store is not None
+        assert names_in(file.parent) == {"talk.json"}
+
+    async def test_the_home_of_nobody_is_a_folder_like_another(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await save_as(pilot, app, "~nobody-has-this-name/a")
+        assert on_disk(file.parent / "~nobody-has-this-name" / "a.json") == TALK
+
+    async def test_a_session_that_no_other_can_follow_stays_and_is_kept(self, file: Path) -> None:
+        workspace = file.parent / "workspace"
+        workspace.mkdir()
+        app = app_on(open_at(file, workspace=workspace))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            workspace.rmdir()
+            app.workbench.action_pane("messages")
+            await pilot.press("delete")
+            await until(pilot, lambda: app.focused is not None and app.focused.id == "question", "it asks")
+            await pilot.press("y")
+            await until(pilot, lambda: "workspace" in said(app), "it is said why there is none to go on with")
+            await kept(pilot, app)
+            await look(app)
+            await ask(pilot, app)
+            await until(pilot, lambda: app.session.is_saved, "saved")
+        assert len(on_disk(file)) > len(TALK)
+
     async def test_renamed(self, file: Path, tmp_path: Path) -> None:
         app = app_on(open_at(file))
         async with app.run_test(size=(120, 40)) as pilot:

@@ -277,5 +277,6 @@ def test_a_journal_that_was_tampered_with_ends_no_sentence_in_a_fault(value: obj
         templates = (sentence,) if isinstance(sentence, str) else (sentence.one, sentence.many)
         for names in (set().union(*map(placeholders, templates)), set()):
             said = say(Reason(reason_id, dict.fromkeys(names, value)))
-            assert said and said.isprintable()
+            assert said
+            assert said.isprintable()
     assert variables_line(Reason("clear.done", variables={"\x1b[31m": value})).isprintable()

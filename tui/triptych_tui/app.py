@@ -60,9 +60,11 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
     @on(AnotherSession)
     async def _show_another(self, message: AnotherSession) -> None:
         self._opened = message.opened
+        while len(self.screen_stack) > 1:  # help, or a dialog, that was opened while the other session was
+            await self.pop_screen()
         if not self.workbench._result_callbacks:  # Textual only takes away what was pushed, which the first was not
             self.workbench._push_result_callback(self, None)
-        await self.switch_screen(Workbench(message.opened, self.size.width))
+        await self.switch_screen(Workbench(message.opened, self.size.width, message.models))
 
     @property
     def session(self) -> Session:

@@ -14,7 +14,7 @@ from triptych.policy import preset
 from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.settings import Settings, chosen_model, default_config_path
-from triptych.storage.atomic import move_aside
+from triptych.storage.atomic import is_there, move_aside
 from triptych.storage.journal import journal_path
 from triptych.storage.kept_session import KeptSession, Past, begun, list_alone, opened, remembered
 from triptych.storage.places import default_session_path, sessions_folder
@@ -187,7 +187,7 @@ def _begun(settings: Settings) -> tuple[Entry, ...]:
 
 
 def _created(path: Path, settings: Settings, before_writing: Callable[[], None]) -> _Content:
-    if path.exists():
+    if is_there(path):
         raise SessionFileError("file.exists", path=str(path))
     before_writing()
     past = begun(path, _begun(settings))

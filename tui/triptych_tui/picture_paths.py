@@ -17,6 +17,8 @@ from urllib.request import url2pathname
 
 from triptych.pictures import Picture, PictureError, read_picture
 from triptych.reasons import Reason
+from triptych.settings import at_home
+from triptych.storage.atomic import is_there
 
 LONGEST_PASTE = 32_768
 """Characters of a paste that may be paths."""
@@ -63,7 +65,7 @@ def read_pasted(text: str) -> Pasted:
 
 def read_mentioned(path: str) -> Picture:
     """The picture at a path as it is typed. Raises PictureError."""
-    return read_picture(_at_home(path))
+    return read_picture(at_home(Path(path)))
 
 
 def _pasted_paths(text: str) -> list[Path] | None:
@@ -71,7 +73,7 @@ def _pasted_paths(text: str) -> list[Path] | None:
     paths: list[Path] = []
     for line in filter(None, map(str.strip, text.splitlines())):
         whole = _path_of(line)
-        words = [line] if whole is not None and _exists(whole) else _shell_words(line)
+        words = [line] if whole is not None and is_there(whole) else _shell_words(line)
         found = [path for word in words if (path := _path_of(word)) is not None]
         if len(found) < len(words) or not found:
             return None
@@ -90,7 +92,7 @@ def _path_of(word: str) -> Path | None:
     """The path that a word is, None where it is not absolute."""
     if word[:5].lower() == "file:":
         return _path_at(word)
-    path = _at_home(word)
+    path = at_home(Path(word))
     return path if path.is_absolute() else None
 
 
@@ -101,17 +103,3 @@ def _path_at(url: str) -> Path | None:
         return None
     path = Path(url2pathname(parts.path))
     return path if parts.netloc in ("", "localhost") and path.is_absolute() else None
-
-
-def _at_home(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:  # nobody has that name
-        return Path(path)
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False

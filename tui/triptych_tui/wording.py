@@ -40,7 +40,7 @@ def say(reason: Reason) -> str:
     """The sentence for a reason, on one line, with everything from outside made harmless."""
     sentence = SENTENCES.get(reason.id)
     if sentence is not None:
-        with suppress(TypeError, ValueError, ArithmeticError):  # a journal that was tampered with has other values than ours
+        with suppress(TypeError, ValueError, ArithmeticError):  # a journal may hold other values than ours
             return _filled(sentence, reason)
     return _("Something happened that has no words yet: {id}").format(id=_shown(str(reason)))
 

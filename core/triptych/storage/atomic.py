@@ -59,6 +59,13 @@ def move_aside(path: Path) -> Path | None:
     return None
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something at `path`; where that cannot be told, writing there will say why."""
+    with suppress(OSError, ValueError):
+        return path.exists()
+    return False
+
+
 def make_private_folder(folder: Path) -> None:
     """Make a folder and its missing parents, all of mode 0700."""
     if not folder.is_dir():

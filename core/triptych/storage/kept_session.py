@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from triptych.edits import EditConflict
 from triptych.entries import Entry
-from triptych.storage.atomic import sweep_leftovers
+from triptych.storage.atomic import is_there, sweep_leftovers
 from triptych.storage.journal import Journal, Written, journal_path, read_journal
 from triptych.storage.session_file import Loaded, OnDisk, SessionFile, SessionFileError
 from triptych.storage.session_lock import SessionLock, lock_path
@@ -257,7 +257,7 @@ def put_away(path: Path) -> Path:
     lock = SessionLock(path)
     lock.take()
     names = (f"{path.stem}.removed{f'-{number}' if number else ''}{path.suffix}" for number in count())
-    free = next(each for each in map(path.with_name, names) if not (each.exists() or journal_path(each).exists()))
+    free = next(each for each in map(path.with_name, names) if not (is_there(each) or is_there(journal_path(each))))
     try:
         SessionFile(path).rename(free)
         with suppress(FileNotFoundError):
@@ -275,7 +275,7 @@ def _claimed(path: Path) -> SessionLock:
     """The lock of a session that is about to be where nothing is yet."""
     lock = SessionLock(path)
     lock.take()
-    if path.exists() or journal_path(path).exists():
+    if is_there(path) or is_there(journal_path(path)):
         lock.release()
         raise SessionFileError("file.exists", path=str(path))
     return lock

@@ -31,6 +31,11 @@ class Connecting:
         self._last = self._from_settings()
         self._asks_again = True
 
+    def on(self, screen: Workbench) -> Connecting:
+        """The same, for the workbench of another session."""
+        self._screen = screen
+        return self
+
     def _from_settings(self) -> Connection:
         """What the command line, the environment or the config file names; else what is at hand."""
         at_hand = next(each.base_url for each in servers(os.environ) if each.name == "Ollama")

@@ -54,8 +54,8 @@ class Keeping(TimeTravel):
     def show_opened(self, opened: OpenedSession) -> None:
         """Show where the session is kept from now on."""
 
-    def show_session(self, opened: OpenedSession) -> None:
-        """Leave this session for another one."""
+    async def show_session(self, opened: OpenedSession) -> None:
+        """Leave this session for another one, after what runs is cancelled in order and all is saved."""
 
     # The file
 

@@ -58,6 +58,11 @@ class LayersByHand:
         self._opening = asyncio.Lock()  # a key and the palette can ask for panels at once
 
     @property
+    def writing(self) -> Worker[None] | None:
+        """The work of a summary that the model is writing for the panel."""
+        return self._writing
+
+    @property
     def is_writing(self) -> bool:
         """Whether the model is writing a summary for the panel."""
         return self._writing is not None
@@ -81,6 +86,9 @@ class LayersByHand:
             await self._form.remove()
         self._form = ParameterForm(run, self._change, self._go_on_soon, self._panel.focus)
         await self._screen.query_one("#panel-box").mount(self._form, before=self._panel)
+        if self.run is None and self._screen.is_occupied:  # a question was sent while the panel was put together
+            self._screen.queue.add_layer(layer)
+            return
         try:
             self._show(run)
         except EditConflict as conflict:  # undone or redone while the panel was put together

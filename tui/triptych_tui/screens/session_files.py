@@ -51,16 +51,20 @@ class SessionFiles:
         if kept is None:
             return
         if self._screen.opened.writable:
-            try:
-                await asyncio.to_thread(kept.claim)
-            except SessionFileError as error:
-                self._session.store, self.in_use = None, True
-                self._screen.show_opened(self._screen.opened._replace(writable=False))
-                self._screen.say(error.reason)
-            else:
-                await self.keep_in(kept)
+            await self.hold(kept)
         self._screen.watch(self._screen.app, "app_focus", self._look_soon, init=False)
         self._screen.set_interval(LOOK_SECONDS, self._look_soon)
+
+    async def hold(self, kept: KeptSession) -> None:
+        """Be the one who writes the file; where another program is, it is only read, which is said."""
+        try:
+            await asyncio.to_thread(kept.claim)
+        except SessionFileError as error:
+            self._session.store, self.in_use = None, True
+            self._screen.show_opened(self._screen.opened._replace(writable=False))
+            self._screen.say(error.reason)
+        else:
+            await self.keep_in(kept)
 
     async def keep_in(self, kept: KeptSession) -> None:
         """Let the session be kept in a store that is claimed."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.reasons import Reason, TriptychError
+from triptych.settings import at_home
 from triptych.storage.kept_session import KeptSession, begun, put_away
 from triptych.storage.places import free_path, sessions_folder
 from triptych.storage.session_file import SessionFileError
@@ -62,7 +63,7 @@ class SessionPlaces:
         except TriptychError as error:
             self._screen.say(error.reason)
         else:
-            self._screen.show_session(another)
+            await self._screen.show_session(another)
 
     async def open_for_writing(self) -> None:
         """Be the one who writes the session, and show what the program that wrote it until now has left."""
@@ -84,7 +85,7 @@ class SessionPlaces:
         except TriptychError as error:
             self._screen.say(error.reason)
         else:
-            self._screen.show_session(another._replace(notice=another.notice or Reason("session.opened_anew")))
+            await self._screen.show_session(another._replace(notice=another.notice or Reason("session.opened_anew")))
 
     @property
     def _path(self) -> Path:
@@ -99,7 +100,7 @@ class SessionPlaces:
 
     async def _ask_path(self, purpose: Purpose, path: Path, act: ActAt) -> None:
         def kept(text: str) -> None:
-            written = Path(text.strip()).expanduser()
+            written = at_home(Path(text.strip()))
             if not written.name or self._screen.busy():
                 return
             named = written if written.suffix else written.with_name(written.name + ".json")
@@ -196,7 +197,7 @@ class SessionPlaces:
         except TriptychError as error:
             self._screen.say(error.reason)
         else:
-            self._screen.show_session(another)
+            await self._screen.show_session(another)
 
     async def _forget(self) -> None:
         try:
@@ -211,12 +212,14 @@ class SessionPlaces:
         if kept is None:
             return
         await self._session.save()
+        self._session.store = None  # what happens meanwhile is not written where the file was
         kept.leave()
         try:
             aside = await asyncio.to_thread(put_away, kept.path)
             another = self._screen.opened.another(None)
         except TriptychError as error:
+            await self._files.hold(kept)
             self._screen.say(error.reason)
         else:
             notice = Reason("session.removed", {"name": kept.path.name, "path": str(aside)})
-            self._screen.show_session(another._replace(notice=another.notice or notice))
+            await self._screen.show_session(another._replace(notice=another.notice or notice))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from triptych_tui.screens.looking_back import LookingBack
     from triptych_tui.screens.rewriting import Rewriting
 
-HISTORY_ACTIONS = frozenset({"play", "back", "forward", "compaction", "revert", "branch"})
+HISTORY_ACTIONS = frozenset({"play", "back", "forward", "compaction", "revert", "branch", "branches"})
 """What a panel, which speaks of the newest list alone, does not go with."""
 
 

@@ -76,11 +76,12 @@ class CoreEvent(Message):
 
 
 class AnotherSession(Message):
-    """The user goes over to another session."""
+    """The user goes over to another session; the connection in use goes along."""
 
-    def __init__(self, opened: OpenedSession) -> None:
+    def __init__(self, opened: OpenedSession, models: Connecting | None) -> None:
         super().__init__()
         self.opened = opened
+        self.models = models
 
 
 class Workbench(Keeping):
@@ -100,7 +101,7 @@ class Workbench(Keeping):
         Binding("ctrl+q", "quit", N_("quit"), priority=True, id="quit"),
     ]
 
-    def __init__(self, opened: OpenedSession, width: int = 80) -> None:
+    def __init__(self, opened: OpenedSession, width: int = 80, models: Connecting | None = None) -> None:
         super().__init__(opened, width)
         self._turn: Worker[None] | None = None
         self._turn_from: int | None = None
@@ -108,7 +109,7 @@ class Workbench(Keeping):
         self._stepping: StepMode | None = None
         self._failing: Failing | None = None
         self._queue: Queueing | None = None
-        self._models: Connecting | None = None
+        self._models = models.on(self) if models is not None else None
         self._streamed = self._thought = ""
         self._streams_summary = False
         self._flush_armed = False
@@ -211,6 +212,8 @@ class Workbench(Keeping):
 
     @on(PromptText.Sent)
     def _on_sent(self, message: PromptText.Sent) -> None:
+        if self._is_left:
+            return
         if self._is_running or (self._queue is not None and not self._queue.is_empty):
             self.queue.add_question(message.text)
             if not self._is_running:
@@ -412,10 +415,9 @@ class Workbench(Keeping):
         self._opened = opened
         self.refresh_facts()
 
-    def show_session(self, opened: OpenedSession) -> None:
-        """Leave this session for another one."""
-        self._is_left = True
-        self.post_message(AnotherSession(opened))
+    async def show_session(self, opened: OpenedSession) -> None:
+        await self._leave_session()
+        self.post_message(AnotherSession(opened, self._models))
 
     # The model
 
@@ -502,16 +504,19 @@ class Workbench(Keeping):
         await self.end(0)
 
     async def end(self, code: int) -> None:
-        """Leave with an exit code, after what runs is cancelled in order and all is saved."""
-        self._is_left = True
-        if self._by_hand is not None:
-            self._by_hand.leave()
-        if self._turn is not None:
-            self.cancel(self._turn)
-            with suppress(WorkerCancelled):
-                await self._turn.wait()
-        await self._session.save()
+        """Leave with an exit code."""
+        await self._leave_session()
         self.app.exit(code)
+
+    async def _leave_session(self) -> None:
+        """Begin nothing any more, cancel what runs, in order, and save all."""
+        self._is_left = True
+        for work in (self._turn, self._by_hand.writing if self._by_hand is not None else None):
+            if work is not None:
+                self.cancel(work)
+                with suppress(WorkerCancelled):
+                    await work.wait()
+        await self._session.save()
 
     def on_descendant_focus(self) -> None:
         self.refresh_facts()
