@@ -194,8 +194,8 @@ class _Turn:
         return self._model.window is not None and self._size().tokens > self._model.window
 
     async def _summarize(self) -> None:
-        session, first = self._session, self._planned_summary()
-        if not self._summary_due or first is None:
+        session, first = self._session, self._planned_summary() if self._summary_due else None
+        if first is None:
             return
         if not isinstance(first, SummaryPlan):
             await self._enter("summarize", first.reason, first, actor="program")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -10,7 +11,7 @@ from triptych.agent import interrupted_result
 from triptych.edits import Edit, append_edit
 from triptych.entries import Entry, Interrupted, messages_of
 from triptych.layers.plan import make_plan
-from triptych.messages import Message, is_result, role_of, tool_calls
+from triptych.messages import Message, answered_id, is_result, role_of, tool_calls
 from triptych.reasons import Reason
 from triptych.session import Session
 
@@ -77,7 +78,12 @@ def _close_open_calls(session: Session) -> None:
     if answered == len(entries):
         return
     message = entries[-1 - answered].message
-    calls = tool_calls(message)[answered:]
+    results = Counter(answered_id(entry.message) for entry in entries[len(entries) - answered :])
+    calls = []
+    for call in tool_calls(message):  # by their ids: results of parallel calls may stand in any order
+        results[call.id] -= 1
+        if results[call.id] < 0:
+            calls.append(call)
     if not calls or role_of(message) != "assistant" or "function_call" in message:  # nothing that a result may follow
         return
     first = session.new_ids(len(calls))

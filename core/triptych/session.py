@@ -253,16 +253,24 @@ class Session:
                 self.perform(make_plan(step.stage, self.entries, inverse, reason, self.counter), taking_back)
 
     async def forget_originals(self) -> None:
-        """Keep the list as it is and forget for good how it came about. Raises TriptychError: nothing is forgotten."""
+        """Keep the list as it is and forget for good how it came about. Raises TriptychError: nothing is forgotten.
+
+        What is done meanwhile comes after it.
+        """
         await self.save()
-        entries = self.entries
+        entries, path = self.entries, self.timeline.path()
         if not self.is_saved:
             raise SessionError("forget.not_saved")
         if self.store is not None:
             await asyncio.to_thread(self.store.forget, entries)
+        now = self.timeline.path()
+        later = now[len(path) :] if now[: len(path)] == path else []
         self.timeline, self.forgotten = Timeline(entries), True
         self._saved, self._unrecorded = entries, []
-        self.emit(HeadMoved(None))
+        for step in later:
+            self.timeline.commit(replace(step, parent=self.timeline.head))
+            self._record(self.timeline.step(step.id))
+        self.emit(HeadMoved(self.timeline.head))
 
     def seek(self, step_id: int | None) -> None:
         """Show the list as it was after a step; what is sent and saved stays."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -12,10 +14,12 @@ from tests.support_desk import Desk, read, tool_turn
 from tests.support_scripted_model import asks_for, fails, says
 from tests.support_session_files import SYSTEM
 from triptych import streaming
-from triptych.entries import Interrupted, Truncated, messages_of
+from triptych.checks import would_be_refused
+from triptych.entries import Entry, Interrupted, Truncated, messages_of
 from triptych.formats import FormatError
 from triptych.layers import clear
 from triptych.layers.clear import ClearParameters
+from triptych.messages import Message
 from triptych.models.base import ModelError, TextDelta
 from triptych.policy import preset
 from triptych.reasons import Reason
@@ -256,6 +260,31 @@ async def test_calls_that_nobody_answered_are_closed_and_marked(tmp_path: Path) 
     assert reopened.entries[4].has_mark(Interrupted)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
+@pytest.mark.parametrize("kept", [1, 2, 3])
+async def test_open_calls_are_known_in_whatever_order_the_others_were_answered(
+    tmp_path: Path, order: list[int], kept: int
+) -> None:
+    path = tmp_path / "s.json"
+    desk = Desk([SYSTEM], LESSON, outputs=["one", "two", "three"], file=path)
+    await desk.ask("go", asks_for(read("a"), read("b"), read("c")), says("done"))
+    results = [desk.messages[3 + at] for at in order[:kept]]
+    path.write_text(json.dumps([*desk.messages[:3], *results]), "utf-8")
+    reopened = again(path)
+    assert messages_of(reopened.entries)[3 : 3 + kept] == results
+    assert not would_be_refused(messages_of(reopened.entries))
+
+
+async def test_two_files_of_one_name_and_other_endings_have_each_their_past(tmp_path: Path) -> None:
+    one, other = tmp_path / "talk.json", tmp_path / "talk.txt"
+    session = (await class_held(one)).session
+    other.write_text(json.dumps([SYSTEM, *tool_turn(1)]), "utf-8")
+    elsewhere = again(other)
+    elsewhere.append("receive", {"role": "user", "content": "on"}, RECEIVED, 1)
+    assert all_states(again(one)) == all_states(session)
+    assert all_states(again(other)) == all_states(elsewhere)
+
+
 async def test_without_its_journal_a_list_opens_alone_and_marks_are_guessed(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     session = (await class_held(path)).session
@@ -363,6 +392,42 @@ async def test_forgotten_originals_are_nowhere_any_more_and_the_list_stays(tmp_p
     assert not reopened.undo()
     reopened.append("receive", {"role": "user", "content": "on"}, RECEIVED, 1)
     assert all_states(again(path)) == all_states(reopened)
+
+
+async def test_what_is_said_while_originals_are_forgotten_is_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = (await class_held(path)).session
+    forgotten = session.entries
+    session.store = Slow(session)
+    await session.forget_originals()
+    assert session.timeline.base == forgotten
+    assert messages_of(session.entries) == [*messages_of(forgotten), Slow.said]
+    assert not session.is_saved
+    assert session.forgotten
+    assert all_states(again(path)) == all_states(session)
+    await session.save()
+    assert again(path).is_saved
+    assert session.undo()
+    assert session.entries is session.timeline.base
+
+
+class Slow:
+    """A session's own store, during whose forgetting a user says something."""
+
+    said: ClassVar[Message] = {"role": "user", "content": "meanwhile"}
+
+    def __init__(self, session: Session) -> None:
+        assert session.store is not None
+        self.save, self.record, self.settle = session.store.save, session.store.record, session.store.settle
+        self._session, self._forget = session, session.store.forget
+        self._loop = asyncio.get_running_loop()
+
+    def forget(self, entries: tuple[Entry, ...]) -> None:
+        self._forget(entries)
+        asyncio.run_coroutine_threadsafe(self._say(), self._loop).result()
+
+    async def _say(self) -> None:
+        self._session.append("receive", self.said, RECEIVED, self._session.begin_action())
 
 
 async def test_a_first_change_that_replaces_what_was_there_is_remembered(tmp_path: Path) -> None:

@@ -39,8 +39,9 @@ _BATCH = 512
 
 
 def journal_path(session: Path) -> Path:
-    """Where the journal of a session file is."""
-    return session.with_name(session.stem + ".journal.jsonl")
+    """Where the journal of a session file is: `talk.json` and `talk.txt` have each their own."""
+    name = session.stem if session.suffix.casefold() == ".json" else session.name
+    return session.with_name(name + ".journal.jsonl")
 
 
 class Journal:

@@ -258,11 +258,17 @@ def put_away(path: Path) -> Path:
     lock.take()
     names = (f"{path.stem}.removed{f'-{number}' if number else ''}{path.suffix}" for number in count())
     free = next(each for each in map(path.with_name, names) if not (is_there(each) or is_there(journal_path(each))))
+    file = SessionFile(path)
     try:
-        SessionFile(path).rename(free)
-        with suppress(FileNotFoundError):
-            journal_path(path).rename(journal_path(free))
-        lock_path(path).unlink(missing_ok=True)
+        file.rename(free)
+        try:
+            with suppress(FileNotFoundError):
+                journal_path(path).rename(journal_path(free))
+        except OSError:
+            file.rename(path)
+            raise
+        with suppress(OSError):
+            lock_path(path).unlink(missing_ok=True)
     except OSError as error:
         said = error.strerror or type(error).__name__
         raise SessionFileError("file.not_writable", path=str(path), error=said) from error
