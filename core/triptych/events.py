@@ -49,7 +49,7 @@ class StepCommitted(NamedTuple):
 
 
 class HeadMoved(NamedTuple):
-    """Undo, redo, or a turn taken back: another step is the head now."""
+    """Undo, redo, another branch, a turn taken back or originals forgotten: another step is the head now."""
 
     head: int | None
 

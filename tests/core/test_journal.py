@@ -234,6 +234,21 @@ async def test_a_step_that_fits_nowhere_leaves_the_list_as_it_is_on_disk(tmp_pat
     assert messages_of(again(path).entries) == messages_of(session.entries)
 
 
+async def test_a_message_too_deep_to_be_written_is_not_taken_up(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = (await class_held(path)).session
+    deep = json.dumps({**ENTRY, "message": {"role": "user", "content": 0}}).replace("0}}", "[" * 480 + "]" * 480 + "}}")
+    edit = {"index": 1, "after": 0, "removed": [], "inserted": [900]}
+    step = json.dumps({**STEP, "parent": session.timeline.head, "edits": [edit]})
+    with journal_path(path).open("a") as file:
+        file.write(f"{deep}\n{step}\n")
+    reopened = again(path)
+    assert all_states(reopened) == all_states(session)
+    reopened.append("receive", {"role": "user", "content": "on"}, RECEIVED, 1)
+    await reopened.save()
+    assert reopened.is_saved
+
+
 def test_a_pipe_in_the_place_of_a_journal_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(json.dumps([SYSTEM]), "utf-8")

@@ -214,7 +214,7 @@ class JsonReader:
             raise _Bad("invalid_json") from None
         except ValueError:  # the interpreter reads no numbers of more than 4,300 digits
             raise _Bad("number_too_long") from None
-        if _is_deep(value):
+        if is_deep(value):
             raise _Bad("too_deep")
         if self._may_hold_surrogates:
             value = self._without_surrogates(value)
@@ -254,7 +254,7 @@ class JsonReader:
             self.notes.append((self._base + position, "given_up" if len(self.notes) == MAX_NOTES else reason))
 
 
-def _is_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
+def is_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
     """Whether containers are nested in `value` more than `levels` deep."""
     if isinstance(value, dict):
         value = value.values()
@@ -263,7 +263,7 @@ def _is_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
     if levels == 0:
         return True
     for child in value:  # noqa: SIM110  this walks every message, where a generator takes twice as long
-        if isinstance(child, _CONTAINERS) and _is_deep(child, levels - 1):
+        if isinstance(child, _CONTAINERS) and is_deep(child, levels - 1):
             return True
     return False
 

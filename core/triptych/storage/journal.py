@@ -272,6 +272,9 @@ class _Reader:
     """Goes through the lines. They are split on the newline byte alone: other line ends may stand in strings."""
 
     def __init__(self) -> None:
+        from triptych.formats.json_reader import is_deep  # readers are loaded where there is a file to read
+
+        self._is_deep = is_deep
         self._entries: dict[int, Entry] = {}
         self._base: tuple[Entry, ...] | None = None
         self._changes: list[Change] = []
@@ -308,6 +311,8 @@ class _Reader:
     def _take_record(self, record: Record) -> None:
         match record["kind"]:
             case "entry":
+                if self._is_deep(record["message"]):  # could be read, but neither written nor shown
+                    raise RecordError
                 self._entries[number_of(record, "number")] = entry_of(record)
             case "base" if self._base is None:
                 self._base = tuple(self._entries[number] for number in numbers_of(record, "entries"))
