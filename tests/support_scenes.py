@@ -212,7 +212,9 @@ async def only_read(stage: Stage) -> AsyncIterator[OpenedSession]:
 
 @asynccontextmanager
 async def unwritable(stage: Stage) -> AsyncIterator[OpenedSession]:
-    stage.file.mkdir()
+    (stage.folder / "blocked").write_text("a file in the folder's place", "utf-8")
+    stage.file = stage.folder / "blocked" / "s.json"
+    stage.outside.append("Not a directory")
     stage.held.set()
     yield _opened(stage, _talk(1), Held(stage, says(_word("Yes.", "是。"))))
 
@@ -246,6 +248,10 @@ def _says(*messages: str) -> Callable[[TriptychApp], bool]:
 
 def _notice(app: TriptychApp) -> bool:
     return bool(app.workbench.query("#notice.-shown"))
+
+
+def _asks(app: TriptychApp) -> bool:
+    return bool(app.workbench.query("QuestionRow.-shown"))
 
 
 def _no_notice(app: TriptychApp) -> bool:
@@ -474,7 +480,7 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         "unwritable",
         unwritable,
-        (State("not saved", ("x", "enter"), _notice), State("the file", ("escape", "escape", "3"))),
+        (State("not saved", ("x", "enter"), _asks), State("the file", ("escape", "escape", "3"))),
     ),
     Scene(
         "pictures",

@@ -35,7 +35,7 @@ class Keeping(TimeTravel):
         Binding("W", "rename_session", N_("rename this session"), id="session.rename"),
         Binding("delete", "remove_session", N_("remove this session"), id="session.remove"),
         Binding("E", "forget_originals", N_("forget the originals"), id="session.forget"),
-        Binding("L", "lessons_view", N_("as the lesson reopens it, and back"), id="session.lessons_view"),
+        Binding("L", "lessons_view", N_("as the lesson reopens it, and back"), id="session.alone"),
         Binding("O", "open_for_writing", N_("open for writing"), id="session.open_for_writing"),
     ]
 
@@ -70,6 +70,8 @@ class Keeping(TimeTravel):
 
     async def begin_keeping(self) -> None:
         """Be the one who writes the file, and watch what others do to it; called after the first picture."""
+        if self.opened.alone:
+            self.action_pane("messages")  # the key that leads back is a letter, which the prompt would take
         await self.files.begin()
 
     def can_keep(self, action: str) -> bool:

@@ -43,13 +43,13 @@ class TimeTravel(ThreePanes):
             "left_curly_bracket,fullwidth_left_curly_bracket",
             "compaction(-1)",
             N_("previous compaction"),
-            id="history.previous_compaction",
+            id="history.previous",
         ),
         Binding(
             "right_curly_bracket,fullwidth_right_curly_bracket",
             "compaction(1)",
             N_("next compaction"),
-            id="history.next_compaction",
+            id="history.next",
         ),
     ]
 
