@@ -21,7 +21,7 @@ from triptych_tui.widgets.stage_bar import StageBar
 
 if TYPE_CHECKING:
     from triptych.pictures import Picture
-    from triptych_tui.screens.workbench import Workbench
+    from triptych_tui.screens.asking import Asking
 
 
 class Failing:
@@ -30,7 +30,7 @@ class Failing:
     `sleep` is awaited between two numbers of the countdown, with their seconds.
     """
 
-    def __init__(self, screen: Workbench) -> None:
+    def __init__(self, screen: Asking) -> None:
         self.question: str | None = None
         self.sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
         self._screen = screen

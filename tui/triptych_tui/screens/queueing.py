@@ -18,7 +18,7 @@ from triptych_tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from triptych.pictures import Picture
-    from triptych_tui.screens.workbench import Workbench
+    from triptych_tui.screens.asking import Asking
 
 WORDS_CELLS = 30
 """Cells of a question that waits; its beginning is enough to know it by."""
@@ -49,7 +49,7 @@ class Queueing:
     Each begins when nothing runs and no panel is open: at such a point nothing is half done.
     """
 
-    def __init__(self, screen: Workbench) -> None:
+    def __init__(self, screen: Asking) -> None:
         self._screen = screen
         self._waiting: list[Question | Opening] = []
         self._row = QueueRow(self._waiting, id="queue")

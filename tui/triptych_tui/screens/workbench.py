@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.worker import Worker, WorkerCancelled
+from textual.worker import WorkerCancelled
 
 from triptych.events import (
     Event,
@@ -22,12 +20,12 @@ from triptych.events import (
     TextStreamed,
     TurnEnded,
 )
-from triptych.models.base import ChatModel, ModelError
-from triptych.reasons import Reason
-from triptych.stages import Layer, Stage
+from triptych.models.base import ChatModel
+from triptych.stages import Layer
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import preview_of
+from triptych_tui.screens.asking import Asking
 from triptych_tui.screens.facts import (
     chat_facts,
     file_facts,
@@ -36,10 +34,10 @@ from triptych_tui.screens.facts import (
     tab_facts,
     title_spans,
 )
-from triptych_tui.screens.keeping import KEEPING_ACTIONS, Keeping
+from triptych_tui.screens.keeping import KEEPING_ACTIONS
 from triptych_tui.screens.time_travel import HISTORY_ACTIONS
 from triptych_tui.spans import Span
-from triptych_tui.stage_rows import after_turn, by_hand, in_turn
+from triptych_tui.stage_rows import by_hand, in_turn
 from triptych_tui.themes import glyphs_of, renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
@@ -47,7 +45,6 @@ from triptych_tui.widgets.gauges import Gauges
 from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.pane_header import PaneHeader
-from triptych_tui.widgets.prompt import Prompt, PromptText
 from triptych_tui.widgets.session_pane import SessionPane
 from triptych_tui.widgets.stage_bar import StageBar
 from triptych_tui.widgets.tabs import Tabs
@@ -55,13 +52,9 @@ from triptych_tui.widgets.tabs import Tabs
 if TYPE_CHECKING:
     from triptych.layers.plan import Plan
     from triptych.layers.summarize import SummaryPlan
-    from triptych.pictures import Picture
     from triptych_tui.hand_run import HandRun
     from triptych_tui.screens.connecting import Connecting
-    from triptych_tui.screens.failing import Failing
     from triptych_tui.screens.layers_by_hand import LayersByHand
-    from triptych_tui.screens.queueing import Queueing
-    from triptych_tui.screens.step_mode import StepMode
 
 FLUSH_SECONDS = 0.06
 """What streams is shown at most this often: with a cursor that blinks, 20 paints a second at most."""
@@ -84,7 +77,7 @@ class AnotherSession(Message):
         self.models = models
 
 
-class Workbench(Keeping):
+class Workbench(Asking):
     """Does what a user asks for. It holds view state only; all changes go through the session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,9 +85,8 @@ class Workbench(Keeping):
         Binding("f3,at", "layer('clear')", N_("clear"), id="layer.clear"),
         Binding("f4,number_sign", "layer('summarize')", N_("summarize"), id="layer.summarize"),
         Binding("escape", "leave", N_("cancel"), id="leave"),
-        Binding("r", "retry", N_("ask again what failed"), id="retry"),
+        Binding("r", "retry", N_("ask again what failed"), id="retry"),  # bound in `Asking`, the next would hide it
         Binding("r", "revert", N_("take back this compaction"), id="history.revert"),
-        Binding("s", "step_mode", N_("step mode"), id="step_mode"),
         Binding("m", "connect", N_("connect to a model"), id="model"),
         Binding("0", "use_offline", N_("offline model"), id="offline"),
         Binding("f9", "language", N_("language"), id="language"),
@@ -103,17 +95,11 @@ class Workbench(Keeping):
 
     def __init__(self, opened: OpenedSession, width: int = 80, models: Connecting | None = None) -> None:
         super().__init__(opened, width)
-        self._turn: Worker[None] | None = None
-        self._turn_from: int | None = None
         self._by_hand: LayersByHand | None = None
-        self._stepping: StepMode | None = None
-        self._failing: Failing | None = None
-        self._queue: Queueing | None = None
         self._models = models.on(self) if models is not None else None
         self._streamed = self._thought = ""
         self._streams_summary = False
         self._flush_armed = False
-        self._is_left = False
 
     def on_mount(self) -> None:
         self._unsubscribe = self._session.subscribe(self._hear)
@@ -201,163 +187,6 @@ class Workbench(Keeping):
             if index is not None:
                 pane.select(index, reveal=not pane.following)
 
-    def _on_turn_ended(self, event: TurnEnded) -> None:
-        before = self._turn_from
-        steps = [step for step in self._session.timeline.path() if before is None or step.id > before]
-        self.show_stage(after_turn(self.query_one(StageBar).moment, event, steps))
-        if event.reason is not None and event.outcome != "failed":
-            self.say(event.reason, fault=event.outcome != "cancelled")
-
-    # Asking
-
-    @on(PromptText.Sent)
-    def _on_sent(self, message: PromptText.Sent) -> None:
-        if self._is_left:
-            return
-        if self._is_running or (self._queue is not None and not self._queue.is_empty):
-            self.queue.add_question(message.text)
-            if not self._is_running:
-                self.close_panel()
-            return
-        self.close_panel()
-        self.hush()
-        self.to_head()
-        pictures = self.query_one(Prompt).take(message.text)
-        self.query_one(ChatPane).follow_end()
-        self.query_one(MessagesPane).follow_end()
-        self.begin(message.text, pictures)
-
-    def begin(self, text: str, pictures: Sequence[Picture]) -> None:
-        """Begin a turn."""
-        self._turn_from = self._session.timeline.head
-        self._turn = self.run_worker(self._ask(text, pictures), group="turn", exit_on_error=True)
-        self.refresh_facts()
-
-    async def _ask(self, text: str, pictures: Sequence[Picture]) -> None:
-        from triptych.agent import run_turn  # not needed for the first picture
-
-        finished, failure = False, None
-        try:
-            await run_turn(
-                self._session,
-                text,
-                pictures=pictures,
-                model=self._opened.model,
-                tools=self._opened.tools,
-                gate=self._gate,
-                wait=self.failing.wait,
-            )
-            finished = True
-        except ModelError as error:
-            failure = error.reason
-        finally:
-            self._turn = None
-            if self.is_attached:
-                self._after_turn(finished=finished)
-                if failure is not None:
-                    taken_back = self._session.timeline.head == self._turn_from
-                    self.failing.fail(failure, text if taken_back else None, pictures)
-                self.refresh_facts()
-
-    # What waits
-
-    @property
-    def queue(self) -> Queueing:
-        """What was asked for while something ran."""
-        if self._queue is None:
-            from triptych_tui.screens.queueing import Queueing  # not needed for the first picture
-
-            self._queue = Queueing(self)
-        return self._queue
-
-    @on(PromptText.Recalled)
-    def _on_recalled(self) -> None:
-        if self._queue is not None:
-            self._queue.take_back_last()
-
-    def _after_turn(self, *, finished: bool) -> None:
-        """Go on with what waits, after all that the turn has still to tell; or, where it failed, with nothing."""
-        if self._queue is not None and finished:
-            self.call_later(self._queue.go_on)
-        elif self._queue is not None:
-            self._queue.take_back_all()
-
-    def after_panel(self) -> None:
-        """The panel of a layer is closed."""
-        if self._failing is not None:
-            self._failing.come_back()
-        if self._queue is not None:
-            self.call_later(self._queue.go_on)
-
-    @property
-    def is_occupied(self) -> bool:
-        """Whether something runs, or a panel wants an answer."""
-        return self._is_running or self._run is not None or self._is_left
-
-    @property
-    def _is_running(self) -> bool:
-        return self._turn is not None or (self._by_hand is not None and self._by_hand.is_writing)
-
-    def busy(self) -> bool:
-        """Whether something runs that must end first; says so."""
-        if not self._is_running:
-            return False
-        self.say(Reason("busy"))
-        return True
-
-    # Failures
-
-    @property
-    def failing(self) -> Failing:
-        """Who deals with requests that fail."""
-        if self._failing is None:
-            from triptych_tui.screens.failing import Failing  # most sessions have none
-
-            self._failing = Failing(self)
-        return self._failing
-
-    def hush(self) -> bool:
-        failure = self._failing is not None and self._failing.hush()
-        question = self._files is not None and self._files.hush()
-        return super().hush() or failure or question
-
-    def action_retry(self) -> None:
-        self.post_message(PromptText.Sent(self.failing.again()))
-
-    # Step mode
-
-    async def _gate(self, stage: Stage, plan: Plan | SummaryPlan | None, reason: Reason) -> None:
-        if self._stepping is not None:
-            await self._stepping.gate(stage, plan, reason)
-
-    @property
-    def _is_stepping(self) -> bool:
-        return self._stepping is not None and self._stepping.on
-
-    @property
-    def _is_waiting(self) -> bool:
-        """Whether a stage waits to be told to go on."""
-        return self._stepping is not None and self._stepping.is_waiting
-
-    def action_step_mode(self) -> None:
-        """Begin or end stepping through the stages of a turn."""
-        if self._stepping is None:
-            from triptych_tui.screens.step_mode import StepMode
-
-            self._stepping = StepMode(self._show_waiting)
-        self._stepping.toggle()
-        self.refresh_facts()
-
-    def _show_waiting(self, plan: Plan | SummaryPlan | None, waiting: bool) -> None:
-        """A stage waits, and would do this; or it goes on."""
-        if not self.is_attached:
-            return
-        bar = self.query_one(StageBar)
-        bar.show(bar.moment._replace(waiting=waiting))
-        if not self.is_looking_back:
-            self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))
-        self.refresh_facts()
-
     # Layers by hand
 
     async def action_layer(self, layer: Layer) -> None:
@@ -378,6 +207,15 @@ class Workbench(Keeping):
         self.zoom("")
         await self._by_hand.open(layer, selected)
 
+    @property
+    def is_occupied(self) -> bool:
+        """Whether something runs, or a panel wants an answer."""
+        return self._is_running or self._run is not None or self._is_left
+
+    @property
+    def _is_running(self) -> bool:
+        return self._turn is not None or (self._by_hand is not None and self._by_hand.is_writing)
+
     def close_panel(self) -> None:
         if self._by_hand is not None:
             self._by_hand.close()
@@ -390,12 +228,6 @@ class Workbench(Keeping):
         return self._by_hand.run if self._by_hand is not None else None
 
     # The history
-
-    def go_on(self) -> bool:
-        if self._stepping is None or not self._is_waiting:
-            return False
-        self._stepping.go_on()
-        return True
 
     def follow_view(self, event: Event) -> None:
         """Show the list that the view has come to: an earlier one, or the newest with all that goes on there."""
@@ -420,10 +252,6 @@ class Workbench(Keeping):
         self.post_message(AnotherSession(opened, self._models))
 
     # The model
-
-    @property
-    def is_offline(self) -> bool:
-        return self._opened.model.offline
 
     @property
     def _connecting(self) -> Connecting:
@@ -483,14 +311,6 @@ class Workbench(Keeping):
             self.set_focus(self.query_one(f"#{self._shown}", LineView))
         elif self._reading is not None:
             self._reading.leave()
-
-    def _leaves_row(self) -> bool:
-        """Esc: go to a row whose keys can be pressed, or put it away; whether there was one."""
-        return (self._failing is not None and self._failing.leave()) or self.to_question()
-
-    def cancel(self, work: Worker[None]) -> None:
-        """Cancel what runs, in its next step: what is cancelled before its first runs nothing, no `finally` either."""
-        asyncio.get_running_loop().call_soon(work.cancel)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that come behind the one that leaves do nothing; a panel speaks of the newest list alone."""
