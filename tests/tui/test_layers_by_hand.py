@@ -97,6 +97,19 @@ async def test_f2_on_a_selected_result_cuts_that_one_alone(tmp_path: Path) -> No
     assert contents == [cut_tool_result("0" * 200, 80), "1" * 200, "2" * 200]
 
 
+async def test_the_line_of_keys_goes_with_the_field_that_has_the_focus(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(4), ScriptedModel([says("They talked about 4417.")])))
+    async with app.run_test(size=(120, 60)) as pilot:
+        await pilot.press("f4")
+        await until(pilot, lambda: "Enter ask for the summary   Esc leave   tab next field" in screen_text(app), "keys")
+        await pilot.press("tab")
+        await until(pilot, lambda: "Enter back   ctrl+j ask for the summary" in screen_text(app), "a parameter")
+        await pilot.press("ctrl+j")
+        await until(pilot, lambda: "They talked about 4417." in screen_text(app), "the summary")
+        app.workbench.set_focus(app.workbench.query_one("#summary-text"))
+        await until(pilot, lambda: "Enter new line   ctrl+j apply" in screen_text(app), "the summary's keys")
+
+
 async def test_f2_says_when_a_result_gets_longer(tmp_path: Path) -> None:
     session = opened(tmp_path / "s.json", tool_talk(1, characters=85))
     app = app_on(session)

@@ -301,6 +301,27 @@ class TestPlaces:
         assert messages_of(past.timeline.entries(past.timeline.head)) == messages
         assert len(past.timeline.path()) == steps
 
+    async def test_a_path_is_edited_at_its_end_whatever_was_written_there_before(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            app.workbench.action_pane("messages")
+            await pilot.press("slash", "a", "b", "enter", "w")
+            await until(pilot, lambda: "save there" in screen_text(app), "a path can be written")
+            await pilot.press("x")
+            await until(pilot, lambda: f"{file}x" in screen_text(app), "behind what stands there")
+
+    async def test_a_question_that_is_put_away_gives_the_focus_back(self, file: Path) -> None:
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            app.workbench.action_pane("messages")
+            await pilot.press("delete")
+            await until(pilot, lambda: app.focused is not None and app.focused.id == "question", "asked")
+            await pilot.press("escape")
+            assert app.focused is not None
+            assert app.focused.id == "messages"
+
     async def test_save_as_replaces_nothing_unasked(self, file: Path, tmp_path: Path) -> None:
         other = tmp_path / "other.json"
         put(other, "precious")

@@ -145,7 +145,7 @@ def key_spans(
     place: what has the focus, "search" and "filter" being the field above the prompt.
     renamed: keys as they are now, by their names here.
     """
-    keys = _field_keys(place) or _panel_keys(run)
+    keys = _field_keys(place) or _panel_keys(run, place)
     if not keys and past:
         keys = _past_keys(place, running=running)
     elif not keys and waiting:
@@ -181,15 +181,15 @@ def _field_keys(place: str) -> Keys:
     return []
 
 
-def _panel_keys(run: HandRun | None) -> Keys:
+def _panel_keys(run: HandRun | None, place: str) -> Keys:
     if run is None:
         return []
-    keys: Keys = [("Esc", _("leave"), ""), ("tab", _("messages"), "")]
-    if run.awaits_request:
-        keys.insert(0, ("Enter", _("ask for the summary"), ""))
-    elif run.can_apply:
-        keys.insert(0, ("Enter", _("apply"), ""))
-    return keys
+    onward = _("ask for the summary") if run.awaits_request else _("apply") if run.can_apply else ""
+    outside = {"panel": onward, "messages": "", "prompt-text": _("send")}
+    enter = outside.get(place, _("new line") if place == "summary-text" else _("back"))
+    keys: Keys = [("Enter", enter, ""), ("ctrl+j", "" if place in outside else onward, "")]
+    stop = _("next pane") if place in ("messages", "prompt-text") else _("next field")
+    return [*(key for key in keys if key[1]), ("Esc", _("leave"), ""), ("tab", stop, "")]
 
 
 def _past_keys(place: str, *, running: bool) -> Keys:

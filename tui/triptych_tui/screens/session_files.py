@@ -16,6 +16,7 @@ from triptych.storage.kept_session import KeptSession, Outside, Theirs
 from triptych.storage.session_file import SessionFileError
 from triptych_tui.i18n import N_
 from triptych_tui.screens.session_places import SessionPlaces
+from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.prompt import Prompt
 from triptych_tui.widgets.question_row import Answer, QuestionRow
 
@@ -38,6 +39,7 @@ class SessionFiles:
         self._screen = screen
         self._session = screen.session
         self._row: QuestionRow | None = None
+        self._asked_in: LineView | None = None
         self._looking = asyncio.Lock()
         self._heeded: Outside = ""
 
@@ -184,7 +186,7 @@ class SessionFiles:
         self._screen.hush()
         self._row.ask(reason, answers, fault=not focus)
         if focus:
-            self._screen.call_after_refresh(self._screen.set_focus, self._row)
+            self._screen.call_after_refresh(self._lead_to, self._row)
 
     def does(self, act: Act) -> Callable[[], None]:
         """What an answer runs: the question goes, and what was chosen is done."""
@@ -203,15 +205,21 @@ class SessionFiles:
         if self._row.has_focus:
             self.hush()
         else:
-            self._screen.set_focus(self._row)
+            self._lead_to(self._row)
         return True
+
+    def _lead_to(self, row: QuestionRow) -> None:
+        focused = self._screen.focused
+        if focused is not row:
+            self._asked_in = focused if isinstance(focused, LineView) else None
+        self._screen.set_focus(row)
 
     def hush(self) -> bool:
         """Put the question away, and the focus back; whether there was one."""
         if self._row is None:
             return False
         if self._row.has_focus:
-            self._screen.action_prompt()
+            self._screen.set_focus(self._asked_in or self._screen.query_one(Prompt).field)
         return self._row.hush()
 
     def _pass_on(self, event: Event) -> None:

@@ -97,12 +97,14 @@ class FindField(Horizontal):
         `changed` is told what is typed, `kept` what Enter was pressed on, `left` that Esc was.
         """
         self.close()
-        self.query_one(FindText).value = text
+        field = self.query_one(FindText)
+        field.value = text
+        field.cursor_position = len(text)  # else it stays where it was in what stood here before
         self.purpose, self._kept, self._left, self._changed = purpose, kept, left, changed
         self.query_one("#find-sign", Bar).show([Span(f" {SIGNS.get(purpose, plain('→'))} ", "accent", "b")])
         self.note([])
         self.add_class("-shown")
-        self.screen.set_focus(self.query_one(FindText))
+        self.screen.set_focus(field)
 
     def close(self) -> None:
         self.remove_class("-shown")
