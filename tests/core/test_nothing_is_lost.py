@@ -10,6 +10,7 @@ import asyncio
 import json
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -194,7 +195,11 @@ def repaired(messages: list[Message], draft: str) -> list[Message]:
     result = list(messages)
     last = next((at for at in reversed(range(len(messages))) if messages[at].get("role") != "tool"), None)
     if last is not None and messages[last]["role"] == "assistant" and "function_call" not in messages[last]:
-        calls = tool_calls(messages[last])[len(messages) - 1 - last :]
+        answered = Counter(message.get("tool_call_id") for message in messages[last + 1 :])
+        calls = []
+        for call in tool_calls(messages[last]):
+            answered[call.id] -= 1
+            calls += [call] if answered[call.id] < 0 else []
         result += [{"role": "tool", "tool_call_id": call.id, "content": INTERRUPTED_RESULT} for call in calls]
     if draft.strip() and (not result or result[-1]["role"] != "assistant"):
         result.append({"role": "assistant", "content": draft})

@@ -131,7 +131,7 @@ def assert_all_panes_show(screen: str, history: list[Message]) -> None:
     rows = [int(index) for index in re.findall(r"│[▌ ] *(\d+) [SUATΣ] .* [\d,]+  ", screen)]
     assert rows == list(range(len(history)))
     lines = json.dumps(history, indent=2, ensure_ascii=False).splitlines()
-    assert re.search(rf" {len(lines)}  \]", screen)
+    assert re.search(rf" {len(lines)} +\]", screen)
 
 
 def _as_messages(arguments: list[str], calls_before: int) -> list[Message]:

@@ -29,14 +29,14 @@ def test_path_names_the_file_whether_or_not_it_is_there(line: CommandLine) -> No
 
 
 def test_show_tells_value_and_source(line: CommandLine) -> None:
-    write_config(line, 'theme = "light"\nkeep = 2\n[keys]\nlayer.truncate = "f7"\n"undo" = "ctrl+z"\n')
+    write_config(line, 'theme = "light"\nkeep = 2\n[keys]\nlayer.truncate = "f6"\n"undo" = "ctrl+z"\n')
     line.environment["TRIPTYCH_KEEP"] = "5"
     answer = answer_of(line.run("config", "show", "--json"))
     settings = answer["settings"]
     assert settings["theme"] == {"value": "light", "source": str(line.config)}
     assert settings["keep"] == {"value": 5, "source": "TRIPTYCH_KEEP"}
     assert settings["ascii"] == {"value": False, "source": "default"}
-    assert settings["keys"] == {"value": {"layer.truncate": "f7", "undo": "ctrl+z"}, "source": str(line.config)}
+    assert settings["keys"] == {"value": {"layer.truncate": "f6", "undo": "ctrl+z"}, "source": str(line.config)}
     assert answer["path"] == str(line.config)
     words = line.run("config", "show").stdout.splitlines()
     assert any(row.split() == ["keep", "5", "TRIPTYCH_KEEP"] for row in words)

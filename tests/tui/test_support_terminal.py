@@ -87,7 +87,8 @@ def program(tmp_path: Path) -> list[str]:
 
 
 def rows(text: str) -> list[str]:
-    return text.split("\n")[1:]
+    """The rows below the title, without the scrollbar at their right."""
+    return [row.rstrip(" ▐") for row in text.split("\n")[1:]]
 
 
 def test_keys_reach_the_program_and_its_screen_is_read(program: list[str]) -> None:

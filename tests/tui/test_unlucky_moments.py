@@ -40,16 +40,21 @@ async def test_what_is_typed_right_behind_enter_stays_in_the_prompt(tmp_path: Pa
 
 async def test_a_question_that_fails_returns_before_what_was_typed_meanwhile(tmp_path: Path) -> None:
     hold = asyncio.Event()
-    async with OpenAIServer([Reply([hold, DROP])]) as server:
+    async with OpenAIServer([Reply([hold, DROP]), *[Reply([DROP])] * 4]) as server:
         session = opened(tmp_path / "s.json", [], OpenAIModel(name="m", base_url=server.base_url))
         app = app_on(session)
         async with app.run_test(size=(120, 40)) as pilot:
+            app.workbench.failing.sleep = _at_once
             await pilot.press(*"lost", "enter")
             await server.request()
             await pilot.press(*"next")
             hold.set()
             await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the sentence")
             await until(pilot, lambda: app.screen.query_one(PromptText).text == "lost\nnext", "both texts")
+
+
+async def _at_once(seconds: float) -> None:
+    """Waits between tries take no time here."""
 
 
 async def test_one_panel_follows_another_as_fast_as_keys_are_pressed(tmp_path: Path) -> None:
