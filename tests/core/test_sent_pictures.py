@@ -264,3 +264,10 @@ def test_the_offline_model_reads_the_text_beside_a_picture() -> None:
     said = reply([*talk, {"role": "user", "content": "What is my name?"}]).text
     assert "My name is Lin" in said
     assert "cannot see" not in said
+
+
+@pytest.mark.parametrize("name", ["@/tmp/lamp.png", '@"/tmp/my lamp.png"', "@/tmp/my\\ lamp.png"])
+def test_the_offline_model_takes_no_attached_picture_for_a_file_to_read(name: str) -> None:
+    said = reply([SYSTEM, user_message(f"{name} What is this?", [picture()])])
+    assert not said.calls
+    assert "picture" in said.text

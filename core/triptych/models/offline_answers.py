@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from triptych.messages import is_tool_response, pictures_in, role_of, text_of
+from triptych.messages import Message, is_tool_response, pictures_in, role_of, text_of
 from triptych.models.base import Request
 from triptych.models.offline_language import LONGEST_QUOTE, Script, say, script_of
 from triptych.models.offline_recall import (
@@ -27,6 +28,8 @@ from triptych.models.offline_scoring import best_answer, topic_of
 _MOST_CALLS = 8
 _MOST_NAMES = 12
 _MOST_LOST = 4
+_ATTACHED = re.compile(r"@(?:[\"'][^\"'\n]*[\"']|(?:\\.|\S)+)")
+"""A file's name as it is attached: quoted, or with escaped blanks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,11 @@ def answer_to(request: Request) -> Answer:
     return _Conversation(request).answer()
 
 
+def _said(message: Message) -> str:
+    """A message's words without the names of pictures that are attached to it: those are no files to read."""
+    return _ATTACHED.sub(" ", text_of(message)) if pictures_in(message) else text_of(message)
+
+
 class _Conversation:
     """One request as the offline model sees it."""
 
@@ -65,7 +73,7 @@ class _Conversation:
             i for i, message in enumerate(messages) if role_of(message) == "user" and not is_tool_response(message)
         ]
         self._place = next((index for index in reversed(users) if not is_summary(messages[index])), -1)
-        self._question = text_of(messages[self._place]) if self._place >= 0 else ""
+        self._question = _said(messages[self._place]) if self._place >= 0 else ""
         self._script: Script = script_of(text_of(messages[index]) for index in reversed(users))
         self._wish = understand(self._question, self._known)
 
