@@ -101,7 +101,7 @@ def test_a_hostile_tool_result_is_text_in_every_pane_and_panel(tmp_path: Path, r
             look_everywhere(terminal)
             assert_harmless(terminal)
             terminal.press("f4")
-            terminal.wait_for("ask for the summary")
+            terminal.wait_for(lambda screen: "Summarize old turns" in screen and "Enter ask" in screen)
             terminal.press("enter")
             terminal.wait_for("Enter apply")
             assert_harmless(terminal)
