@@ -444,7 +444,7 @@ class NothingIsLost(RuleBasedStateMachine):
         length = len(originals)
         saved = self.session.is_saved
         self.open_again(self.memory)
-        assert saved <= self.session.is_saved
+        assert saved <= (json.loads(self.path.read_bytes()) == self.messages)
         timeline, entries = self.session.timeline, self.session.entries[:length]
         assert [original and state_of([original]) for original in originals] == [
             original and state_of([original]) for original in (timeline.original(each.id) for each in entries)
