@@ -224,7 +224,7 @@ class ThreePanes(Screen[int]):
         """Select an entry in all panes but the one that has selected it; `along`: it came while following the end."""
         for pane in (self.query_one(ChatPane), self.query_one(MessagesPane)):
             if pane is not source:
-                pane.select(index, reveal=pane.following or not along)
+                pane.select(index, reveal=not along)
         file, place = self.query_one(SessionPane), self._sheet.index_at_head(index)
         if file is not source and place is not None:
             file.select(place, reveal=file.following or not along)
