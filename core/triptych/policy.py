@@ -226,7 +226,7 @@ T = TypeVar("T")
 
 
 def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str) -> T:
-    """A parameters object from a TOML table, key by key."""
+    """A parameters object from a TOML table, key by key; what a robust one leaves out is as `robust()` has it."""
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
@@ -238,6 +238,9 @@ def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str) -> T
     for key, field in known.items():
         if key not in values and field.default is MISSING:
             raise PolicyError("policy.missing_key", policy=policy, key=f"{path}{key}")
+    if values.get("flavour") == "robust":
+        robust: T = kind.robust()  # type: ignore[attr-defined]
+        return replace(robust, **values)  # type: ignore[type-var]
     return kind(**values)
 
 

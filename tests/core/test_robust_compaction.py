@@ -13,7 +13,7 @@ from triptych.layers import clear, summarize
 from triptych.layers.clear import ClearParameters
 from triptych.layers.plan import Plan
 from triptych.layers.rendering import Fenced, fenced_in
-from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX, SummarizeParameters, SummaryPlan
+from triptych.layers.summarize import ROBUST_ACKNOWLEDGEMENT, ROBUST_PREFIX, SummarizeParameters, SummaryPlan
 from triptych.messages import Message, text_of
 from triptych.models.base import Request
 from triptych.models.offline_reply import reply_to
@@ -82,8 +82,8 @@ def test_three_turns_stay_and_all_system_messages_at_the_beginning() -> None:
     entries = entries_from([SYSTEM, developer, *(message for n in range(5) for message in turn(n))])
     after = apply(entries, planned(entries).with_summary("short").edits)
     assert after[:2] == entries[:2]
-    assert after[2].message["content"] == SUMMARY_PREFIX + "short"
-    assert after[3].message == {"role": "assistant", "content": ACKNOWLEDGEMENT}
+    assert after[2].message["content"] == ROBUST_PREFIX + "short"
+    assert after[3].message == {"role": "assistant", "content": ROBUST_ACKNOWLEDGEMENT}
     assert after[4:] == entries[6:]
 
 
@@ -230,7 +230,7 @@ def test_an_earlier_summary_is_updated_and_not_summarized_again() -> None:
     later = (*after, *entries_from(turn(9), first_id=2000))
     second = planned(later)
     assert asked(second).so_far == "what was"
-    assert ACKNOWLEDGEMENT not in asked(second).conversation
+    assert ROBUST_ACKNOWLEDGEMENT not in asked(second).conversation
     assert asked(second).conversation.startswith("[user] question 2")
     whole = apply(later, second.with_summary("all of it").edits)
     assert shown(whole).count("summary") == 1

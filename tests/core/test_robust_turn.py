@@ -270,19 +270,18 @@ def test_a_policy_file_says_all_of_it() -> None:
         """,
         "mine",
     )
-    assert policy.truncate == TruncateParameters(10_000, unit="bytes", max_line=2000, flavour="robust")
-    assert policy.clear == ClearParameters(protect_tokens=50_000, flavour="robust")
-    assert policy.summarize == SummarizeParameters(0, request_tokens=20_000, flavour="robust")
+    assert policy.truncate == replace(TruncateParameters.robust(), limit=10_000, unit="bytes", max_line=2000)
+    assert policy.clear == replace(ClearParameters.robust(), protect_tokens=50_000)
+    assert policy.summarize == replace(SummarizeParameters.robust(), keep_turns=0, request_tokens=20_000)
     assert (policy.trigger, policy.every_request) == (Trigger(tokens=150_000), True)
 
 
-def test_nothing_of_it_is_offered_yet() -> None:
-    for name in ("lesson", "meowgent", "nami"):
-        policy = preset(name)
-        assert not policy.every_request
-        assert {
-            layer.flavour for layer in (policy.truncate, policy.clear, policy.prune, policy.summarize) if layer
-        } == {"lesson"}
+def test_the_preset_holds_what_the_robust_layers_are_by_themselves() -> None:
+    policy = preset("robust")
+    assert policy.truncate == TruncateParameters.robust()
+    assert policy.clear == ClearParameters.robust()
+    assert policy.summarize == SummarizeParameters.robust()
+    assert (policy.trigger, policy.every_request) == (Trigger.robust(), True)
 
 
 # However a turn ends

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from triptych.entries import Acknowledgement, Cleared, Entry, Mark, Pruned, Summary, Truncated
 from triptych.layers.clear import RECOMMENDED_PLACEHOLDER, ROBUST_PLACEHOLDER
 from triptych.layers.prune import NOTICE
-from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
+from triptych.layers.summarize import ACKNOWLEDGEMENT, ROBUST_ACKNOWLEDGEMENT, ROBUST_PREFIX, SUMMARY_PREFIX
 from triptych.layers.truncate import LESSON_NOTICE, ROBUST_NOTICE
 from triptych.messages import Message, is_result, is_tool_response, role_of, text_of
 
@@ -49,9 +49,10 @@ def guess_marks(messages: Sequence[Message]) -> tuple[Entry, ...]:
 def _marks(message: Message, after_summary: bool) -> tuple[Mark, ...]:
     if is_result(message) or is_tool_response(message):
         return tuple(_result_marks(text_of(message)))
-    if role_of(message) == "user" and text_of(message).startswith(SUMMARY_PREFIX):
+    if role_of(message) == "user" and text_of(message).startswith((SUMMARY_PREFIX, ROBUST_PREFIX)):
         return (Summary(guessed=True),)
-    if after_summary and role_of(message) == "assistant" and text_of(message) == ACKNOWLEDGEMENT:
+    is_acknowledgement = text_of(message) in (ACKNOWLEDGEMENT, ROBUST_ACKNOWLEDGEMENT)
+    if after_summary and role_of(message) == "assistant" and is_acknowledgement:
         return (Acknowledgement(guessed=True),)
     return ()
 
