@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
 from time import monotonic
 
-from triptych.checks import would_be_refused
 from triptych.edits import append_edit
 from triptych.entries import Entry, Interrupted, messages_of
 from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TurnEnded
-from triptych.layers import clear, prune, summarize, truncate
+from triptych.layer_stages import LayerStages, cut_on_arrival
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import Message, ToolCall, tool_calls
@@ -24,14 +22,10 @@ from triptych.models.assemble import AnswerBuilder
 from triptych.models.base import ChatModel, ModelError, Request
 from triptych.models.retries import Wait, wait_silently
 from triptych.pictures import Picture, user_message
-from triptych.policy import Decision, decide
 from triptych.reasons import Reason, TriptychError
-from triptych.repairs import repaired
-from triptych.session import Session, SpareSummary
+from triptych.session import Session
 from triptych.stages import Stage
 from triptych.streaming import CUT_SHORT, stream
-from triptych.summary_writing import WrittenSummary, write_summary
-from triptych.tokens import Measured
 from triptych.tools.base import Toolbox
 
 Gate = Callable[[Stage, Plan | SummaryPlan | None, Reason], Awaitable[None]]
@@ -100,9 +94,7 @@ class _Turn:
         self._requests = 0
         self._answered = False  # a request of this turn has succeeded: what it brought is kept
         self._open_calls: list[ToolCall] = []
-        self._summary_due = False
-        self._summary: SpareSummary | None = None  # applied in this turn
-        self._summary_refused = False  # once in this turn, which would be so again
+        self._layers = LayerStages(session, self._action, model, tools, self._enter, wait)
 
     async def run(self, text: str, pictures: Sequence[Picture]) -> tuple[Outcome, Reason | None]:
         stages = self._session.policy.stages
@@ -116,7 +108,7 @@ class _Turn:
         reason: Reason | None = Reason("turn.too_many_rounds", {"rounds": self._session.policy.max_tool_rounds})
         for number in range(self._session.policy.max_tool_rounds):
             if number == 0 or self._session.policy.every_request:
-                await self._run_layers(before)
+                await self._layers.run(before)
             answer = await self._answer()
             if answer.finish in CUT_SHORT:  # calls that were cut off in the middle are not run, nor those before them
                 self.close_open_calls(Reason("turn.cut_off" if answer.finish == "length" else "turn.filtered"))
@@ -124,7 +116,7 @@ class _Turn:
                 outcome, reason = _outcome_of(answer)
                 break
             await self._run_tools(per_result)
-        await self._run_layers(after)
+        await self._layers.run(after)
         return outcome, reason
 
     def give_up(self, reason: Reason) -> None:
@@ -133,7 +125,7 @@ class _Turn:
             self.close_open_calls(reason)
         else:
             self._session.take_back(self._action)
-            self._session.spare_summary = self._summary or self._session.spare_summary
+            self._session.spare_summary = self._layers.summary or self._session.spare_summary
 
     def close_open_calls(self, reason: Reason) -> None:
         """Answer the calls that got no result, so that the list stays one an API accepts."""
@@ -150,126 +142,21 @@ class _Turn:
         self._session.emit(StageEntered(stage, reason, actor, self._requests))
         await self._gate(stage, plan, reason)
 
-    async def _run_layers(self, stages: Iterable[Stage]) -> None:
-        for stage in stages:
-            if not self._session.policy.runs(stage):
-                continue
-            if stage == "save":
-                await self._enter("save", Reason("turn.saving"))
-                await self._session.save()
-            elif stage == "decide":
-                await self._decide()
-            elif stage == "summarize":
-                await self._summarize()
-            else:
-                await self._run_layer_2(stage)
-
-    async def _run_layer_2(self, stage: Stage) -> None:
-        session, policy = self._session, self._session.policy
-        if stage == "clear" and policy.clear:
-            overflows = not policy.clear.on_overflow_only or self._overflows()
-            plan = clear.plan(session.entries, policy.clear, session.counter, overflows=overflows)
-        elif stage == "prune" and policy.prune:
-            plan = prune.plan(session.entries, policy.prune, session.counter)
-        else:
-            return
-        await self._enter(stage, plan.reason, plan)
-        if plan.edits:
-            session.perform(plan, self._action)
-
-    async def _decide(self) -> None:
-        session = self._session
-        decision = decide(session.policy, session.entries, self._size(), self._model.window)
-        if decision.due and self._summary_refused:
-            decision = Decision(False, Reason("decide.refused_before"))
-        self._summary_due = decision.due
-        await self._enter("decide", decision.reason)
-
-    def _size(self) -> Measured:
-        """The size of the next request."""
-        counter = self._session.counter
-        return self._session.size(counter.total(self._session.entries) + counter.schemas_weight(self._tools.schemas()))
-
-    def _overflows(self) -> bool:
-        return self._model.window is not None and self._size().tokens > self._model.window
-
-    async def _summarize(self) -> None:
-        session, first = self._session, self._planned_summary() if self._summary_due else None
-        if first is None:
-            return
-        if not isinstance(first, SummaryPlan):
-            await self._enter("summarize", first.reason, first, actor="program")
-            return
-        seconds = 0.0
-        written = self._spare_summary(first)
-        if written is None:
-            await self._enter("summarize", first.reason, first)
-            started = monotonic()
-            try:
-                written = await write_summary(session, first, self._model, self._wait)
-            except ModelError as error:
-                # The question can still be asked with the whole list; if the fault stays, the request will say so.
-                self._summary_refused = True
-                await self._enter("summarize", Reason("summarize.failed", {"why": error.reason}), actor="program")
-                return
-            seconds = monotonic() - started
-        plan = written.plan
-        await self._enter("summarize", plan.reason, plan, actor="program")
-        self._summary_refused = not plan.edits
-        if plan.edits:
-            session.perform(plan, self._action, seconds=seconds, usage=written.usage)
-            self._summary = SpareSummary(messages_of(first.old), written.text, written.flaw)
-
-    def _spare_summary(self, first: SummaryPlan) -> WrittenSummary | None:
-        """The summary of a turn that was taken back, if it stands for the very messages that are old now.
-
-        Messages, not entries: what the failed turn cleared was taken back with it, and is cleared anew in this one.
-        """
-        spare, self._session.spare_summary = self._session.spare_summary, None
-        if spare is None or spare.old != messages_of(first.old):
-            return None
-        return WrittenSummary(spare.text, first.with_summary(spare.text, spare.flaw), None, spare.flaw)
-
     async def _answer(self) -> AnswerBuilder:
         """One request. Once a turn, a list that is too long for the model is summarized, and it is asked again."""
         try:
             return await self._request()
         except ModelError as error:
-            if error.reason.id != "model.context_length" or not self._can_summarize():
+            if error.reason.id != "model.context_length":
                 raise
             too_long = error
-        self._summary_due = True
-        await self._enter("decide", Reason("decide.too_long"))
-        await self._summarize()
-        if self._summary is None:
+        if not await self._layers.make_room():
             raise too_long
         return await self._request()
 
-    def _can_summarize(self) -> bool:
-        """Whether layer 3 runs in turns, has not run in this one, and finds something old."""
-        policy = self._session.policy
-        runs = "summarize" in policy.stages and "summarize" not in policy.off
-        return runs and self._summary is None and isinstance(self._planned_summary(), SummaryPlan)
-
-    def _planned_summary(self) -> SummaryPlan | Plan | None:
-        """Layer 3's first act on the list at the head; None where the policy has no such layer."""
-        session, parameters, window = self._session, self._session.policy.summarize, self._model.window
-        if parameters is None:
-            return None
-        original_of, ids = session.timeline.original, session.new_ids(2)
-        return summarize.plan(session.entries, parameters, session.counter, ids, window=window, original_of=original_of)
-
-    async def _repair(self) -> None:
-        """Bring a list that an API would refuse in order, as a step of its own."""
-        session = self._session
-        if would_be_refused(messages_of(session.entries)):
-            plan = repaired(session.entries, session.counter, session.new_ids)
-            await self._enter("repair", plan.reason, plan)
-            session.perform(plan, self._action)
-
     async def _request(self) -> AnswerBuilder:
         """One request; its answer becomes an entry, and its calls are open."""
-        await self._repair()
+        await self._layers.repair()
         session = self._session
         self._requests += 1
         entries, schemas = session.entries, self._tools.schemas()
@@ -329,25 +216,17 @@ class _Turn:
             await self._append_result(result, stages, failed=output.failed)
 
     async def _append_result(self, result: Entry, stages: Iterable[Stage], *, failed: bool) -> None:
-        """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole.
-
-        In the lesson's flavour the message of a tool that `failed` is cut like any other.
-        """
-        session, policy = self._session, self._session.policy
-        parameters = policy.truncate if policy.runs("truncate") else None
+        """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole."""
+        session = self._session
         edit = append_edit(session.entries, result)
         reason = Reason("turn.result", {"characters": len(str(result.message["content"]))})
         append_plan = make_plan("append", session.entries, (edit,), reason, session.counter)
         cut_plan: Plan | None = None
         for stage in stages:
-            if stage == "truncate" and parameters is not None:
-                with_result = (*session.entries, result)
-                place = (len(with_result) - 1,)
-                cut_plan = truncate.plan(with_result, parameters, session.counter, place, failed=failed)
-                if failed and cut_plan.edits and parameters.flavour == "lesson":
-                    reason_of_cut = Reason("truncate.cut_error", cut_plan.reason.values, cut_plan.reason.variables)
-                    cut_plan = replace(cut_plan, reason=reason_of_cut)
-                await self._enter("truncate", cut_plan.reason, cut_plan)
+            if stage == "truncate":
+                cut_plan = cut_on_arrival((*session.entries, result), session.policy, session.counter, failed=failed)
+                if cut_plan is not None:
+                    await self._enter("truncate", cut_plan.reason, cut_plan)
             elif stage == "append":
                 await self._enter("append", reason, append_plan)
         session.perform(append_plan, self._action)
