@@ -132,7 +132,7 @@ class Policy:
         """
         changed = self
         if limit is not None and changed.truncate:
-            changed = replace(changed, truncate=replace(changed.truncate, limit=limit))
+            changed = replace(changed, truncate=changed.truncate.with_limit(limit))
         if keep is not None and changed.clear:
             changed = replace(changed, clear=replace(changed.clear, keep=keep))
         if keep_turns is not None and changed.summarize:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support_command_line import MESSAGES, CommandLine, answer_of, fault_of, saved, turn
 from tests.support_openai_server import OpenAIServer, answer, error
+from triptych.checks import problems
 from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
-from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
+from triptych.layers.summarize import ACKNOWLEDGEMENT, ROBUST_ACKNOWLEDGEMENT, ROBUST_PREFIX, SUMMARY_PREFIX
 from triptych.lesson_api import cut_tool_result, rebuild
 from triptych.storage.session_lock import SessionLock
 
@@ -20,12 +23,142 @@ def cli(tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path)
 
 
-class TestApply:
+@pytest.fixture
+def lesson(cli: CommandLine) -> CommandLine:
+    """With `--flavour lesson`."""
+    cli.environment["TRIPTYCH_FLAVOUR"] = "lesson"
+    return cli
+
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def results_file(folder: Path, *texts: str) -> Path:
+    """A session with a turn for every result."""
+    messages = [MESSAGES[0]]
+    for number, text in enumerate(texts):
+        question, call, result, reply = turn(number)
+        messages += [question, call, {**result, "content": text}, reply]
+    path = folder / "results.json"
+    path.write_text(saved(messages), "utf-8")
+    return path
+
+
+def errors(messages: list[dict[str, Any]]) -> Counter[str]:
+    """What an API would refuse, by kind."""
+    return Counter(problem.kind for problem in problems(messages) if problem.severity == "error")
+
+
+def cleared(characters: int) -> str:
+    return f"[Old result of read_file cleared: {characters} characters. Call it again if you need it.]"
+
+
+def results_in(told: dict[str, Any]) -> list[str]:
+    return [message["content"] for message in told["messages"] if message["role"] == "tool"]
+
+
+class TestRobust:
+    """The default flavour."""
+
+    def test_truncate_counts_the_notice(self, cli: CommandLine) -> None:
+        told = answer_of(cli.run("apply", "truncate", cli.file, "--limit", 80, "--json"))
+        assert (told["layer"], told["flavour"], told["applied"]) == ("truncate", "robust", True)
+        assert results_in(told)[0] == "1" * 23 + "\n[... 154 characters omitted ...]\n" + "1" * 23
+        told = answer_of(cli.run("apply", "truncate", cli.file, "--limit", 80, "--head-share", 1, "--json"))
+        assert results_in(told)[0] == "1" * 46 + "\n[... 154 characters omitted ...]\n"
+        assert answer_of(cli.run("apply", "truncate", cli.file, "--json"))["reason"]["id"] == "truncate.none_to_shorten"
+
+    def test_truncate_counts_lines_or_bytes(self, cli: CommandLine, tmp_path: Path) -> None:
+        path = results_file(tmp_path, "\n".join(f"第 {number} 行" for number in range(100)))
+        told = answer_of(cli.run("apply", "truncate", path, "--unit", "lines", "--limit", 5, "--json"))
+        assert results_in(told) == ["第 0 行\n第 1 行\n[... 96 lines omitted ...]\n第 98 行\n第 99 行"]
+        told = answer_of(cli.run("apply", "truncate", path, "--unit", "bytes", "--limit", 100, "--json"))
+        assert 90 <= len(results_in(told)[0].encode()) <= 100
+
+    def test_an_error_message_is_never_cut_shorter_than_a_result(self, cli: CommandLine, tmp_path: Path) -> None:
+        path = results_file(tmp_path, "error: " + "x" * 20_000, "y" * 20_000)
+        told = answer_of(cli.run("apply", "truncate", path, "--limit", 10_000, "--json"))
+        assert [len(text) for text in results_in(told)] == [10_000, 10_000]
+
+    def test_clear(self, cli: CommandLine, tmp_path: Path) -> None:
+        path = results_file(tmp_path, "a" * 3000, "ok", "b" * 3000, "c" * 3000)
+        told = answer_of(cli.run("apply", "clear", path, "--keep", 1, "--json"))
+        assert results_in(told) == [cleared(3000), "ok", cleared(3000), "c" * 3000]
+        assert [edit["mark"] for edit in told["edits"]] == ["cleared"] * 2
+        words = ("--keep", 1, "--placeholder", "[{tool} {arguments}]", "--json")
+        assert results_in(answer_of(cli.run("apply", "clear", path, *words)))[0] == '[read_file {"path": "0.txt"}]'
+        told = answer_of(cli.run("apply", "clear", path, "--keep", 1, "--exclude-tool", "read_file", "--json"))
+        assert told["reason"]["id"] == "clear.nothing_old"
+        small = answer_of(cli.run("apply", "clear", cli.file, "--keep", 1, "--json"))
+        assert small["reason"]["id"] == "clear.too_little"
+
+    def test_prune(self, cli: CommandLine, tmp_path: Path) -> None:
+        path = results_file(tmp_path, "a" * 400, "\n".join("abcdefg"), "b" * 400)
+        told = answer_of(cli.run("apply", "prune", path, "--keep-turns", 1, "--json"))
+        pruned = "a" * 50 + " ... [省略前期工具 read_file 的部分輸出] " + "a" * 50
+        assert results_in(told) == [pruned, "\n".join("abcdefg"), "b" * 400]
+        told = answer_of(cli.run("apply", "prune", path, "--max-lines", 5, "--max-characters", 100, "--json"))
+        assert told["applied"]
+
+    def test_summarize_with_a_given_text(self, cli: CommandLine) -> None:
+        args = ("apply", "summarize", cli.file, "--keep-turns", 2, "--json", "--summary")
+        told = answer_of(cli.run(*args, "Two files."))
+        assert (told["flavour"], told["model_calls"]) == ("robust", 0)
+        assert told["messages"] == [
+            MESSAGES[0],
+            {"role": "user", "content": ROBUST_PREFIX + "Two files."},
+            {"role": "assistant", "content": ROBUST_ACKNOWLEDGEMENT},
+            *MESSAGES[9:],
+        ]
+        told = answer_of(cli.run(*args, "long " * 999))
+        assert (told["applied"], told["reason"]["id"]) == (False, "summarize.not_smaller")
+        assert told["messages"] == MESSAGES
+
+    def test_a_summary_in_pieces_counts_its_requests_and_says_how_far_it_is(
+        self, cli: CommandLine, tmp_path: Path
+    ) -> None:
+        path = results_file(tmp_path, *["One line of the harbour log of the third of May.\n" * 40] * 8)
+        done = cli.run("apply", "summarize", path, "--window", 2000, "--keep-turns", 1, "--json")
+        told = json.loads(done.stdout)
+        assert (done.exit_code, told["applied"]) == (0, True)
+        calls = told["model_calls"]
+        assert calls > 1
+        assert done.stderr.splitlines() == [f"summary, piece {number} of {calls}" for number in range(1, calls + 1)]
+        whole = answer_of(cli.run("apply", "summarize", path, "--window", 99_999, "--keep-turns", 1, "--json"))
+        assert whole["model_calls"] == 1
+
+    async def test_summarize_by_an_endpoint(self, cli: CommandLine) -> None:
+        async with OpenAIServer([answer("They read files.")]) as server:
+            endpoint = ("--model", "test", "--base-url", server.base_url)
+            done = await cli.beside("apply", "summarize", cli.file, "--focus", "names", "--json", *endpoint)
+            request = await server.request()
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert json.loads(done.stdout)["messages"][1]["content"] == ROBUST_PREFIX + "They read files."
+        assert request.messages[0]["content"].endswith("\nHeed above all: names")
+        assert "<conversation>" in request.messages[1]["content"]
+
+    @pytest.mark.parametrize("layer", ["truncate", "clear", "prune", "summarize"])
+    def test_no_sample_does_harm(self, layer: str, cli: CommandLine) -> None:
+        numbers = {"truncate": ("--limit", 20), "clear": ("--keep", 0), "prune": ("--keep-turns", 1)}
+        for path in sorted([*DATA.glob("malformed/*"), *DATA.glob("openai_chat/handmade_*")]):
+            before = path.read_bytes()
+            done = cli.run("apply", layer, path, *numbers.get(layer, ("--keep-turns", 1)), "--json")
+            assert path.read_bytes() == before
+            if done.exit_code:
+                assert path.name in fault_of(done, 3)
+                continue
+            told = answer_of(done)
+            assert told["after"]["tokens"] <= told["before"]["tokens"]
+            whole = answer_of(cli.run("apply", "truncate", path, "--limit", 10**9, "--json"))
+            assert errors(told["messages"]) <= errors(whole["messages"])
+
+
+@pytest.mark.usefixtures("lesson")
+class TestLesson:
     def test_truncate(self, cli: CommandLine) -> None:
         told = answer_of(cli.run("apply", "truncate", cli.file, "--limit", 80, "--json"))
         assert (told["layer"], told["flavour"], told["applied"], told["model_calls"]) == ("truncate", "lesson", True, 0)
-        results = [message["content"] for message in told["messages"] if message["role"] == "tool"]
-        assert results == [cut_tool_result(str(number) * 200, 80) for number in (1, 2, 3, 4)]
+        assert results_in(told) == [cut_tool_result(str(number) * 200, 80) for number in (1, 2, 3, 4)]
         assert told["kept_prefix"]["messages"] == 3
         assert [edit["index"] for edit in told["edits"]] == [3, 7, 11, 15]
         assert told["after"]["tokens"] < told["before"]["tokens"]
@@ -46,8 +179,7 @@ class TestApply:
 
     def test_clear(self, cli: CommandLine) -> None:
         told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 1, "--json"))
-        results = [message["content"] for message in told["messages"] if message["role"] == "tool"]
-        assert results == [RECOMMENDED_PLACEHOLDER] * 3 + ["4" * 200]
+        assert results_in(told) == [RECOMMENDED_PLACEHOLDER] * 3 + ["4" * 200]
         edit = told["edits"][0]
         assert (edit["index"], edit["removed"], edit["inserted"], edit["mark"]) == (3, 1, 1, "cleared")
         assert edit["reason"] == told["reason"]
@@ -55,7 +187,7 @@ class TestApply:
 
     def test_clear_with_a_placeholder_and_without_a_tool(self, cli: CommandLine) -> None:
         told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 0, "--placeholder", "gone", "--json"))
-        assert [message["content"] for message in told["messages"] if message["role"] == "tool"] == ["gone"] * 4
+        assert results_in(told) == ["gone"] * 4
         told = answer_of(cli.run("apply", "clear", cli.file, "--keep", 0, "--exclude-tool", "read_file", "--json"))
         assert told["applied"] is False
 
@@ -130,37 +262,42 @@ class TestApply:
         assert "sk-canary" not in said
         assert cli.file.read_bytes() == before
 
-    @pytest.mark.parametrize(
-        "args",
-        [
-            ("truncate", "--limit", "-1"),
-            ("truncate", "--head-share", "2"),
-            ("truncate", "--head-share", "nan"),
-            ("truncate", "--unit", "lines"),
-            ("clear", "--keep", "-1"),
-            ("prune", "--keep-turns", "0"),
-            ("prune", "--max-lines", "-1"),
-            ("prune", "--max-characters", "-1"),
-            ("summarize", "--keep-turns", "0"),
-            ("clear", "--flavour", "robust"),
-            ("clear", "--nothing"),
-        ],
-    )
-    def test_parameters_that_cannot_be(self, args: tuple[str, ...], cli: CommandLine) -> None:
-        fault_of(cli.run("apply", args[0], cli.file, *args[1:]), 2)
-
-    def test_the_robust_flavour_says_that_it_is_not_built(self, cli: CommandLine) -> None:
-        assert "not built" in fault_of(cli.run("apply", "clear", cli.file, "--flavour", "robust"), 2)
-
-    def test_no_layer_named(self, cli: CommandLine) -> None:
-        fault_of(cli.run("apply"), 2)
-
     def test_numbers_from_the_environment(self, cli: CommandLine) -> None:
         cli.environment |= {"TRIPTYCH_KEEP": "3", "TRIPTYCH_PLACEHOLDER": "gone"}
         assert len(answer_of(cli.run("apply", "clear", cli.file, "--json"))["edits"]) == 1
         assert answer_of(cli.run("apply", "clear", cli.file, "--json"))["messages"][3]["content"] == "gone"
 
 
+class TestUsage:
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ("truncate", "--limit", "-1"),
+            ("truncate", "--head-share", "2"),
+            ("truncate", "--head-share", "nan"),
+            ("truncate", "--unit", "words"),
+            ("truncate", "--unit", "characters", "--flavour", "lesson"),
+            ("clear", "--keep", "-1"),
+            ("prune", "--keep-turns", "0"),
+            ("prune", "--max-lines", "-1"),
+            ("prune", "--max-characters", "-1"),
+            ("summarize", "--keep-turns", "0"),
+            ("clear", "--flavour", "none"),
+            ("clear", "--nothing"),
+        ],
+    )
+    def test_parameters_that_cannot_be(self, args: tuple[str, ...], cli: CommandLine) -> None:
+        fault_of(cli.run("apply", args[0], cli.file, *args[1:]), 2)
+
+    def test_no_layer_named(self, cli: CommandLine) -> None:
+        fault_of(cli.run("apply"), 2)
+
+    def test_what_the_lesson_does_not_have_is_said(self, cli: CommandLine) -> None:
+        said = fault_of(cli.run("apply", "truncate", cli.file, "--flavour", "lesson", "--unit", "lines"), 2)
+        assert "the lesson flavour counts characters and has no --unit" in said
+
+
+@pytest.mark.usefixtures("lesson")
 class TestWriting:
     def test_without_being_asked_nothing_is_written(self, cli: CommandLine) -> None:
         before = cli.file.read_bytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
 from triptych.edits import replacement_edits
@@ -59,6 +59,11 @@ class TruncateParameters:
     def robust(cls) -> TruncateParameters:
         """4,000 characters in all, half from each end; 8,000 of an error message."""
         return cls(4000, 0.5, ROBUST_NOTICE, error_limit=8000, flavour="robust")
+
+    def with_limit(self, limit: int) -> TruncateParameters:
+        """The same with another limit; that of error messages is never less."""
+        error_limit = None if self.error_limit is None else max(self.error_limit, limit)
+        return replace(self, limit=limit, error_limit=error_limit)
 
 
 class Cut(NamedTuple):
