@@ -8,7 +8,7 @@ accepts: what had streamed is kept and marked, open calls are closed with marked
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 
 from triptych.edits import append_edit
@@ -97,27 +97,27 @@ class _Turn:
         self._layers = LayerStages(session, self._action, model, tools, self._enter, wait)
 
     async def run(self, text: str, pictures: Sequence[Picture]) -> tuple[Outcome, Reason | None]:
-        stages = self._session.policy.stages
-        before = stages[1 : stages.index("request")]
-        per_result = stages[stages.index("request") + 1 : stages.index("answer")]
-        after = stages[stages.index("answer") + 1 :]
-
         await self._enter("receive", Reason("turn.received", {"characters": len(text)}))
         self._session.append("receive", user_message(text, pictures), Reason("turn.received"), self._action)
         outcome: Outcome = "too_many_rounds"
         reason: Reason | None = Reason("turn.too_many_rounds", {"rounds": self._session.policy.max_tool_rounds})
         for number in range(self._session.policy.max_tool_rounds):
             if number == 0 or self._session.policy.every_request:
-                await self._layers.run(before)
+                await self._layers.run(self._stages("receive", "request"))
             answer = await self._answer()
             if answer.finish in CUT_SHORT:  # calls that were cut off in the middle are not run, nor those before them
                 self.close_open_calls(Reason("turn.cut_off" if answer.finish == "length" else "turn.filtered"))
             if not self._open_calls:
                 outcome, reason = _outcome_of(answer)
                 break
-            await self._run_tools(per_result)
-        await self._layers.run(after)
+            await self._run_tools()
+        await self._layers.run(self._stages("answer"))
         return outcome, reason
+
+    def _stages(self, behind: Stage, before: Stage | None = None) -> tuple[Stage, ...]:
+        """The stages between two, or to the end, as the policy has them now: another may be taken within a turn."""
+        stages = self._session.policy.stages
+        return stages[stages.index(behind) + 1 : None if before is None else stages.index(before)]
 
     def give_up(self, reason: Reason) -> None:
         """After a failure: take the turn back if nothing of it was answered, else close what is open."""
@@ -160,17 +160,16 @@ class _Turn:
         session = self._session
         self._requests += 1
         entries, schemas = session.entries, self._tools.schemas()
-        weights = session.counter.total(entries), session.counter.schemas_weight(schemas)
-        tokens, tools = map(session.counter.tokens, weights)
+        tokens, tools = map(session.counter.tokens, self._weights())
         values = {"messages": len(entries), "tokens": tokens, "tools": tools or None}
         await self._enter("request", Reason("turn.request", values))
-        builder, started = AnswerBuilder(), monotonic()
+        weight, builder, started = sum(self._weights()), AnswerBuilder(), monotonic()
         try:
             await stream(session, self._model, Request(tuple(messages_of(entries)), schemas), builder, self._wait)
             calls = self._calls_of(builder)
             if not calls:
                 await self._enter("answer", Reason("turn.answer"))
-            self._keep_answer(builder, calls, sum(weights), monotonic() - started)
+            self._keep_answer(builder, calls, weight, monotonic() - started)
         except asyncio.CancelledError:
             self._keep_partial(builder)
             raise
@@ -179,6 +178,11 @@ class _Turn:
         self._answered = True
         self._open_calls = list(calls)
         return builder
+
+    def _weights(self) -> tuple[int, int]:
+        """The weights of the list at the head, and of the tools that are sent along."""
+        counter = self._session.counter
+        return counter.total(self._session.entries), counter.schemas_weight(self._tools.schemas())
 
     def _keep_answer(self, builder: AnswerBuilder, calls: Sequence[ToolCall], weight: int, seconds: float) -> None:
         """Append the answer to a request of this `weight` as one step."""
@@ -206,23 +210,23 @@ class _Turn:
             message, marks = builder.message_without_calls(), (Interrupted(),)
             self._session.append("answer", message, Reason("turn.cancelled"), self._action, marks=marks)
 
-    async def _run_tools(self, stages: Iterable[Stage]) -> None:
-        """Run the open calls one after the other; each result goes through `stages` before it is history."""
+    async def _run_tools(self) -> None:
+        """Run the open calls one after the other; each result goes through its stages before it is history."""
         while self._open_calls:
             call = self._open_calls[0]
             await self._enter("tool", Reason("turn.tool", {"tool": call.name, "left": len(self._open_calls)}))
             output = await self._tools.run(call)
             result = Entry(self._session.new_ids(1), {"role": "tool", "tool_call_id": call.id, "content": output.text})
-            await self._append_result(result, stages, failed=output.failed)
+            await self._append_result(result, failed=output.failed)
 
-    async def _append_result(self, result: Entry, stages: Iterable[Stage], *, failed: bool) -> None:
+    async def _append_result(self, result: Entry, *, failed: bool) -> None:
         """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole."""
         session = self._session
         edit = append_edit(session.entries, result)
         reason = Reason("turn.result", {"characters": len(str(result.message["content"]))})
         append_plan = make_plan("append", session.entries, (edit,), reason, session.counter)
         cut_plan: Plan | None = None
-        for stage in stages:
+        for stage in self._stages("request", "answer"):
             if stage == "truncate":
                 cut_plan = cut_on_arrival((*session.entries, result), session.policy, session.counter, failed=failed)
                 if cut_plan is not None:

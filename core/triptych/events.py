@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from triptych.policy import Policy
 from triptych.reasons import Reason
-from triptych.stages import Layer, Stage
+from triptych.stages import Stage
 from triptych.timeline import Step
 
 Actor = Literal["program", "model"]
@@ -65,11 +66,11 @@ class TurnEnded(NamedTuple):
     reason: Reason | None = None
 
 
-class LayerSwitched(NamedTuple):
-    """A layer runs in turns from now on, or does so no more."""
+class PolicyChanged(NamedTuple):
+    """This policy is in force from the next stage on, in place of `before`."""
 
-    layer: Layer
-    on: bool
+    policy: Policy
+    before: Policy
 
 
 class Noticed(NamedTuple):
@@ -98,7 +99,7 @@ Event = (
     | HeadMoved
     | ViewMoved
     | TurnEnded
-    | LayerSwitched
+    | PolicyChanged
     | Noticed
     | Saved
     | SaveFailed

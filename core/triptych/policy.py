@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
@@ -72,6 +72,7 @@ class Policy:
     max_tool_rounds: requests with tool calls in one turn before the turn is stopped.
     estimator: the name of the token estimator.
     source, date, note: where the rules come from, for readers.
+    edited: its numbers were changed in a session; `name` says what they were before.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Policy:
     source: str = ""
     date: str = ""
     note: str = ""
+    edited: bool = False
 
     def __post_init__(self) -> None:
         at_least("max_tool_rounds", self.max_tool_rounds, 1)
@@ -222,19 +224,39 @@ def policy_from_toml(text: str, name: str) -> Policy:
     return _build(Policy, {"name": name, **table}, name, "")
 
 
+def as_table(policy: Policy) -> dict[str, Any]:
+    """A policy in JSON's own kinds, every parameter by its name."""
+    return asdict(policy)
+
+
+def policy_from_table(table: Any) -> Policy:
+    """A policy from what `as_table` gave, perhaps in another version: keys that are not known here are passed over.
+
+    Raises TriptychError when it is none.
+    """
+    name = table.get("name") if isinstance(table, dict) else None
+    if not isinstance(name, str):
+        raise PolicyError("policy.missing_key", policy="", key="name")
+    return _build(Policy, table, name, "", lenient=True)
+
+
 T = TypeVar("T")
 
 
-def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str) -> T:
-    """A parameters object from a TOML table, key by key; what a robust one leaves out is as `robust()` has it."""
+def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str, *, lenient: bool = False) -> T:
+    """A parameters object from a table, key by key; what a robust one leaves out is as `robust()` has it.
+
+    lenient: keys that are not known are passed over.
+    """
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for key, value in table.items():
         where = f"{path}{key}"
-        if key not in known:
+        if key in known:
+            values[key] = _value(hints[key], value, policy, where, lenient=lenient)
+        elif not lenient:
             raise PolicyError("policy.unknown_key", policy=policy, key=where)
-        values[key] = _value(hints[key], value, policy, where)
     for key, field in known.items():
         if key not in values and field.default is MISSING:
             raise PolicyError("policy.missing_key", policy=policy, key=f"{path}{key}")
@@ -244,11 +266,11 @@ def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str) -> T
     return kind(**values)
 
 
-def _value(hint: Any, value: Any, policy: str, where: str) -> Any:
+def _value(hint: Any, value: Any, policy: str, where: str, *, lenient: bool) -> Any:
     nested = next((kind for kind in (hint, *get_args(hint)) if hasattr(kind, "__dataclass_fields__")), None)
     if nested is not None and isinstance(value, dict):
-        return _build(nested, value, policy, f"{where}.")
-    if isinstance(value, list) and all(isinstance(item, str) for item in value) and "tuple" in str(hint):
+        return _build(nested, value, policy, f"{where}.", lenient=lenient)
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value) and "tuple" in str(hint):
         return tuple(value)
     allowed = {hint, *get_args(hint)} if isinstance(hint, UnionType) else {hint}
     if type(value) in allowed or (type(value) is int and float in allowed):

@@ -13,13 +13,13 @@ from typing import NamedTuple, Protocol
 from triptych.checks import would_be_refused
 from triptych.edits import Edit, EditConflict, append_edit, inverse_of
 from triptych.entries import Entry, Mark, messages_of
-from triptych.events import Event, HeadMoved, LayerSwitched, Noticed, Saved, SaveFailed, StepCommitted, ViewMoved
+from triptych.events import Event, HeadMoved, Noticed, PolicyChanged, Saved, SaveFailed, StepCommitted, ViewMoved
 from triptych.layers.plan import Plan, make_plan
 from triptych.messages import Message
-from triptych.policy import Policy
+from triptych.policy import Policy, as_table
 from triptych.reasons import Reason, TriptychError
 from triptych.stages import Layer, Stage
-from triptych.timeline import Change, Draft, Move, Step, Timeline
+from triptych.timeline import Change, Draft, Move, PolicyTaken, Step, Timeline
 from triptych.tokens import ESTIMATORS, Measured, MeasuredUsage, TokenCounter, Usage
 from triptych.usage import Sent, UsageHistory
 
@@ -189,10 +189,21 @@ class Session:
         self.perform(plan, action, usage=usage)
         return entry
 
+    def use_policy(self, policy: Policy) -> None:
+        """Do by this policy from the next stage on; the session remembers it.
+
+        With another estimator all is counted anew, and what was measured says nothing any more.
+        """
+        before, self.policy = self.policy, policy
+        if policy.estimator != before.estimator:
+            self.counter.count_by(ESTIMATORS[policy.estimator])
+            self.forget_usage()
+        self._record(PolicyTaken(as_table(policy)))
+        self.emit(PolicyChanged(policy, before))
+
     def switch_layer(self, layer: Layer) -> None:
-        """Switch a layer of the policy off or on again, from its next stage on."""
-        self.policy = self.policy.switched(layer)
-        self.emit(LayerSwitched(layer, on=layer not in self.policy.off))
+        """Switch a layer of the policy off or on again."""
+        self.use_policy(self.policy.switched(layer))
 
     def keep_draft(self, text: str) -> None:
         """Keep a piece of an answer under way, so that it is not lost should the program be killed."""
@@ -266,7 +277,9 @@ class Session:
         now = self.timeline.path()
         later = now[len(path) :] if now[: len(path)] == path else []
         self.timeline, self.forgotten = Timeline(entries), True
-        self._saved, self._unrecorded = entries, []
+        self._saved = entries
+        policies: list[Change] = [each for each in self._unrecorded if isinstance(each, PolicyTaken)]
+        self._unrecorded = policies[-1:]
         for step in later:
             self.timeline.commit(replace(step, parent=self.timeline.head))
             self._record(self.timeline.step(step.id))

@@ -20,4 +20,5 @@ Stage = Literal[
     "repair",
     "outside",
     "revert",
+    "pin",
 ]

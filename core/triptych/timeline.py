@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from triptych.edits import Edit, apply, apply_in_place, inverse_of
 from triptych.entries import Entry, Summary
@@ -51,7 +51,13 @@ class Draft(NamedTuple):
     text: str
 
 
-Change = Step | Move | Draft
+class PolicyTaken(NamedTuple):
+    """A policy is in force from here on, told in plain values as `policy.as_table` gives them. No list changes."""
+
+    table: Any
+
+
+Change = Step | Move | Draft | PolicyTaken
 
 
 class Timeline:
@@ -78,7 +84,7 @@ class Timeline:
         """
         timeline = cls(base)
         for change in changes:
-            if isinstance(change, Draft):
+            if isinstance(change, Draft | PolicyTaken):
                 continue
             if isinstance(change, Step):
                 if change.parent in timeline._depths and change.id not in timeline._steps:
@@ -147,9 +153,17 @@ class Timeline:
         return steps[::-1]
 
     def maker_of(self, entry: Entry) -> Step | None:
-        """The step on the way to the head that put this very entry in place; None where it was there at the start."""
-        made = (step for step in reversed(self.path()) for edit in step.edits if entry in edit.inserted)
-        return next(made, None)
+        """The step on the way to the head that put this entry in place; None where it was there at the start.
+
+        One that pins an entry did not make it.
+        """
+        for step in reversed(self.path()):
+            for edit in step.edits:
+                if entry in edit.inserted and step.stage != "pin":
+                    return step
+                if entry in edit.inserted:
+                    entry = edit.removed[edit.inserted.index(entry)]
+        return None
 
     def ahead(self) -> list[Step]:
         """The steps that redoing to the end would bring back, from the one after the head."""
@@ -181,6 +195,8 @@ class Timeline:
             self._displaced[step.id] = self._redo_child[step.parent]
         self._redo_child[step.parent] = step.id
         self._head = step.id
+        if step.stage == "pin":  # it replaces no message, so what stood there before is no original
+            return
         for edit in step.edits:
             for entry in edit.removed:
                 self._originals.setdefault(entry.id, entry)

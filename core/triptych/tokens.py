@@ -102,6 +102,12 @@ class TokenCounter:
         self._list: tuple[Entry, ...] | None = None  # the list that was weighed last
         self._list_weight = 0
 
+    def count_by(self, estimator: Estimator) -> None:
+        """Weigh by another estimator from now on, and everything anew."""
+        self.estimator = estimator
+        self._weights.clear()
+        self._list = None
+
     def weight(self, entry: Entry) -> int:
         """The weight of an entry: content, reasoning, names and arguments of its calls, pictures."""
         weight = self._weights.get(entry)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from triptych.entries import Entry, entries_from
 from triptych.models.base import ChatModel
 from triptych.models.keys import OPENAI_URL, host_of
-from triptych.policy import preset
-from triptych.reasons import Reason
+from triptych.policy import Policy, policy_from_table, preset
+from triptych.reasons import Reason, TriptychError
 from triptych.session import Session
 from triptych.settings import Settings, chosen_model, default_config_path
 from triptych.storage.atomic import is_there, move_aside
@@ -31,6 +31,9 @@ SYSTEM_MESSAGE = (
 )
 READING_PACE = 0.02
 """Seconds a word of the offline model takes, so that one can follow it."""
+
+_ASKED_FOR = ("--policy", "TRIPTYCH_POLICY")
+"""Where a policy is named that comes before the one a session remembers; the config file's is for new sessions."""
 
 FILES_NAMED = 3
 """Files of the workspace that an empty session proposes to read."""
@@ -107,14 +110,13 @@ def open_session(
     `before_writing` is called when all is sound, before anything on disk is touched.
     """
     settings = launch.settings
-    policy = preset(settings.policy).with_options(
-        limit=settings.limit, keep=settings.keep, keep_turns=settings.keep_turns
-    )
+    policy = preset(settings.policy)
     path = launch.path or default_session_path()
     workspace = _workspace(settings, path)
     model = chosen_model(settings, environment, pace=READING_PACE)
     content = _content(launch, path, before_writing)
     past = content.past
+    policy, problem = _policy_of(past, settings, policy)
     session = Session(past.timeline, policy, is_saved=past.is_saved, forgotten=past.forgotten)
     if past.remembered:
         from triptych.recovery import take_up  # nothing of a turn is needed for the first picture
@@ -128,11 +130,26 @@ def open_session(
         name=_("standard input") if launch.data is not None else path.name,
         host="" if model.offline else host_of(settings.base_url or OPENAI_URL),
         files=tuple(file.path for file in workspace.files(limit=FILES_NAMED).files),
-        notice=None if settings.read_only else content.notice,
+        notice=problem if settings.read_only else content.notice or problem,
         kept=content.kept,
         writable=content.writable and not settings.read_only,
         alone=launch.alone,
     )
+
+
+def _policy_of(past: Past, settings: Settings, otherwise: Policy) -> tuple[Policy, Reason | None]:
+    """The policy that a session goes on with, and what to say where the one that it remembers cannot be read.
+
+    One that is asked for at the start comes first, numbers from there on top of either.
+    """
+    policy, problem = otherwise, None
+    if past.policy is not None and settings.source("policy") not in _ASKED_FOR:
+        try:
+            policy = policy_from_table(past.policy)
+        except TriptychError as error:
+            problem = Reason("policy.not_remembered", {"policy": policy.name, "why": error.reason})
+    options = {"limit": settings.limit, "keep": settings.keep, "keep_turns": settings.keep_turns}
+    return policy.with_options(**options), problem
 
 
 def _workspace(settings: Settings, path: Path) -> Workspace:
@@ -178,7 +195,7 @@ def _notice(past: Past) -> Reason | None:
         return Reason("open.foreign", {"format": reading.format})
     if past.outside is not None:
         return Reason("open.changed_outside")
-    return None if past.is_saved else Reason("open.recovered")
+    return None if past.is_saved or not past.timeline.last_id else Reason("open.recovered")
 
 
 def _begun(settings: Settings) -> tuple[Entry, ...]:

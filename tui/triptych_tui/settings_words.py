@@ -8,6 +8,7 @@ from triptych_tui.i18n import N_
 
 SETTINGS: Mapping[str, str] = {
     "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
+    "parameter.too_large": N_("{name} is larger than {most:,}. Nothing was changed."),
     "parameter.not_a_number": N_("{name} is “{value}”, which is no number. Nothing was changed."),
     "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
     "parameter.not_one_of": N_("{name} is “{value}”, but must be one of {known}. Nothing was changed."),
@@ -26,6 +27,9 @@ SETTINGS: Mapping[str, str] = {
     "settings.unknown_key": N_("{path} has a key “{key}” that is not known; known are {known}."),
     "settings.not_toml": N_("The config file {path} is not TOML: {detail}. Mend it or move it away."),
     "settings.unreadable": N_("The config file {path} cannot be read: {detail}. Mend that or move it away."),
+    "policy.not_remembered": N_(
+        "The policy that this session was left with cannot be read, so “{policy}” is in force; `P` takes another. {why}"
+    ),
     "policy.unknown": N_("There is no policy “{policy}”; known are {known}."),
     "policy.not_toml": N_("The policy “{policy}” is not TOML: {detail}."),
     "policy.unknown_key": N_("The policy “{policy}” has a key “{key}” that is not known."),

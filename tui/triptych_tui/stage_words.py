@@ -36,6 +36,7 @@ def stage_name(stage: Stage) -> str:
         "repair": _("repair"),
         "outside": _("outside"),
         "revert": _("revert"),
+        "pin": _("pin"),
     }[stage]
 
 

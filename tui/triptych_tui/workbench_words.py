@@ -45,6 +45,8 @@ WORKBENCH: Mapping[str, str] = {
     "revert.nothing": N_("No layer made this entry, so there is nothing to take back; go to one with a mark."),
     "revert.built_upon": N_("Later steps have changed what this one made. Nothing was changed; take those back first."),
     "revert.done": N_("one earlier step is taken back; what came after it stays"),
+    "pin.done": N_("entries {first}–{last} are pinned"),
+    "pin.undone": N_("entries {first}–{last} are pinned no more"),
     "branch.look_back_first": N_("You are at the newest step; go back with F7 first, and branch from there."),
     "branch.begun": N_("The next question goes on from here. What came after it is kept: `B` lists all branches."),
     "branch.would_be_refused": N_("A call has no result here yet, so nothing can go on from it; go one step further."),

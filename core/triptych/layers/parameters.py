@@ -13,6 +13,9 @@ Flavour = Literal["lesson", "robust"]
 Unit = Literal["characters", "lines", "bytes"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
+MOST = 1_000_000_000
+"""No number of characters, tokens or turns is larger, nor too large for arithmetic with shares."""
+
 LESSON_ERRORS = {"limit": "limit 不能小于 0", "keep_turns": "keep_turns 必须大于 0"}
 """What the lesson's own functions raise as ValueError for a number out of range."""
 
@@ -22,9 +25,11 @@ class ParameterError(TriptychError):
 
 
 def at_least(name: str, value: int | None, least: int) -> None:
-    """Raise ParameterError when `value` is below `least`; None stands for no value."""
+    """Raise ParameterError when `value` is below `least` or beyond `MOST`; None stands for no value."""
     if value is not None and value < least:
         raise ParameterError("parameter.too_small", name=name, value=value, least=least)
+    if value is not None and value > MOST:
+        raise ParameterError("parameter.too_large", name=name, most=MOST)
 
 
 def one_of(name: str, value: str, known: Collection[str]) -> None:

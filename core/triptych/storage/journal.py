@@ -31,7 +31,7 @@ from triptych.storage.journal_records import (
     step_record,
 )
 from triptych.storage.session_file import SessionFileError
-from triptych.timeline import Change, Draft, Move
+from triptych.timeline import Change, Draft, Move, PolicyTaken
 
 VERSION = 1
 _BATCH = 512
@@ -110,10 +110,11 @@ class Journal:
         with self._lock:
             self._before_writing()
             before = self._base, self._changes, self._numbers, self._lists, self._forgotten
-            self._base, self._changes, self._numbers, self._forgotten = base, [], {}, True
+            policies: list[Change] = [each for each in self._changes if isinstance(each, PolicyTaken)]
+            self._base, self._changes, self._numbers, self._forgotten = base, policies[-1:], {}, True
             self._lists = {list(self._lists)[-1]: None}
             try:
-                replace_file_with(self.path, map(_line, self._beginning()))
+                replace_file_with(self.path, self._beginning_and_changes())
             except OSError as error:
                 self._base, self._changes, self._numbers, self._lists, self._forgotten = before
                 raise self._error(error) from error
@@ -197,10 +198,13 @@ class Journal:
         """Write everything once more, into a new file."""
         self._close()
         self._numbers.clear()
-        beginning = [_line(record) for record in self._beginning()]
-        lines = [_line(record) for change in self._changes for record in self._records_of(change)]
         lists = [_line({"kind": "intent", "sha256": sha256, "head": head}) for sha256, head in self._lists.items()]
-        self._pending = [*beginning, *lines, *lists]
+        self._pending = [*self._beginning_and_changes(), *lists]
+
+    def _beginning_and_changes(self) -> Iterator[bytes]:
+        yield from map(_line, self._beginning())
+        for change in self._changes:
+            yield from map(_line, self._records_of(change))
 
     def _write(self, data: bytes) -> None:
         assert self._descriptor is not None
@@ -224,6 +228,8 @@ class Journal:
             yield {"kind": "draft", "text": change.text}
         elif isinstance(change, Move):
             yield move_record(change)
+        elif isinstance(change, PolicyTaken):
+            yield {"kind": "policy", "policy": change.table}
         else:
             yield from self._new_entries(entry for edit in change.edits for entry in (*edit.removed, *edit.inserted))
             yield step_record(change, self._numbers.__getitem__)
@@ -323,6 +329,8 @@ class _Reader:
             case "move":
                 self._changes.append(move_of(record))
                 self._draft.clear()
+            case "policy" if not self._is_deep(record["policy"]):
+                self._changes.append(PolicyTaken(record["policy"]))
             case "draft":
                 self._draft.append(str(record["text"]))
             case "intent":  # nothing is saved while an answer is under way

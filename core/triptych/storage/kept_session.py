@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from triptych.edits import EditConflict
 from triptych.entries import Entry
@@ -13,7 +13,7 @@ from triptych.storage.atomic import is_there, sweep_leftovers
 from triptych.storage.journal import Journal, Written, journal_path, read_journal
 from triptych.storage.session_file import Loaded, OnDisk, SessionFile, SessionFileError
 from triptych.storage.session_lock import SessionLock, lock_path
-from triptych.timeline import Change, Timeline
+from triptych.timeline import Change, PolicyTaken, Timeline
 
 if TYPE_CHECKING:
     from triptych.formats import Reading
@@ -143,6 +143,7 @@ class Past(NamedTuple):
     at the head. remembered: the journal told all this; without one, marks are guessed.
     draft: what had come of an answer that never became whole. forgotten: what was before the first step is not known.
     outside: the messages of a file that another program has changed since the journal last spoke of it.
+    policy: the one that was in force, as plain values, wherever they come from; None where the journal tells of none.
     """
 
     timeline: Timeline
@@ -153,6 +154,7 @@ class Past(NamedTuple):
     draft: str = ""
     forgotten: bool = False
     outside: tuple[Message, ...] | None = None
+    policy: Any = None
 
 
 def begun(path: Path, entries: tuple[Entry, ...]) -> Past:
@@ -214,25 +216,22 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
     except EditConflict:
         return None
     on_disk = loaded.on_disk if loaded else None
-    store = _kept(file, written.base, on_disk, written)
-    if loaded is None or on_disk is None:
-        return Past(timeline, store, is_saved=False, remembered=True, draft=written.draft, forgotten=written.forgotten)
-    if on_disk.sha256 not in written.lists:
-        outside = tuple(loaded.reading.messages)
-        return Past(
-            timeline,
-            store,
-            loaded.reading,
-            is_saved=False,
-            remembered=True,
-            draft=written.draft,
-            forgotten=written.forgotten,
-            outside=outside,
-        )
-    is_saved = written.lists[on_disk.sha256] == timeline.head
-    return Past(
-        timeline, store, loaded.reading, is_saved, remembered=True, draft=written.draft, forgotten=written.forgotten
+    policy = next((each.table for each in reversed(written.changes) if isinstance(each, PolicyTaken)), None)
+    past = Past(
+        timeline,
+        _kept(file, written.base, on_disk, written),
+        is_saved=False,
+        remembered=True,
+        draft=written.draft,
+        forgotten=written.forgotten,
+        policy=policy,
     )
+    if loaded is None or on_disk is None:
+        return past
+    past = past._replace(reading=loaded.reading)
+    if on_disk.sha256 not in written.lists:
+        return past._replace(outside=tuple(loaded.reading.messages))
+    return past._replace(is_saved=written.lists[on_disk.sha256] == timeline.head)
 
 
 def _without_memory(file: SessionFile, loaded: Loaded) -> Past:

@@ -12,7 +12,7 @@ from triptych.settings import at_home
 from triptych.storage.kept_session import KeptSession, begun, put_away
 from triptych.storage.places import free_path, sessions_folder
 from triptych.storage.session_file import SessionFileError
-from triptych.timeline import Step
+from triptych.timeline import PolicyTaken, Step
 from triptych_tui.i18n import N_
 from triptych_tui.widgets.find_field import Purpose
 from triptych_tui.widgets.question_row import Answer
@@ -95,7 +95,7 @@ class SessionPlaces:
     @property
     def _has_own_steps(self) -> bool:
         """Whether a session that is kept nowhere has more than opening it has brought."""
-        done = self._session.unrecorded
+        done = [each for each in self._session.unrecorded if not isinstance(each, PolicyTaken)]
         return any(not isinstance(each, Step) or each.stage not in ("outside", "repair") for each in done)
 
     async def _ask_path(self, purpose: Purpose, path: Path, act: ActAt) -> None:

@@ -1,0 +1,29 @@
+"""Pinning: what a user does not want the robust layers to take away, as a step that can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from triptych.edits import replacement_edits
+from triptych.entries import Entry, messages_of
+from triptych.layers.exchanges import owners
+from triptych.layers.plan import Plan, make_plan
+from triptych.reasons import Reason
+from triptych.tokens import TokenCounter
+
+
+def exchange(entries: Sequence[Entry], index: int) -> list[int]:
+    """The indices of an entry and of what belongs to it: a call's results; a result's call, and its other results."""
+    owner_of = owners(messages_of(entries))
+    calling = owner_of[index][0] if index in owner_of else index
+    return sorted({index, calling, *(at for at, owner in owner_of.items() if owner[0] == calling)})
+
+
+def plan(entries: Sequence[Entry], index: int, counter: TokenCounter) -> Plan:
+    """Pin the whole exchange of the entry at `index`, or let go of it where any of it is pinned."""
+    places = exchange(entries, index)
+    pinned = not any(entries[at].pinned for at in places)
+    changed = [(at, replace(entries[at], pinned=pinned)) for at in places if entries[at].pinned != pinned]
+    reason = Reason("pin.done" if pinned else "pin.undone", {"first": places[0], "last": places[-1]})
+    return make_plan("pin", entries, replacement_edits(entries, changed), reason, counter)
