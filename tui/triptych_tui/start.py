@@ -13,7 +13,7 @@ def main() -> None:
     # Frames are written by a thread of their own: at the usual 5 ms it waits that long for each piece of a frame.
     sys.setswitchinterval(0.0005)
     # Esc may begin a longer key, so Textual waits for the rest of it: by itself half of what cancelling may take.
-    os.environ.setdefault("ESCDELAY", "50")
+    os.environ.setdefault("ESCDELAY", "25")
     try:
         from triptych_tui.cli import main as command_line
     except KeyboardInterrupt:

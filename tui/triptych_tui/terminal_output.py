@@ -1,11 +1,24 @@
-"""Writing to a terminal that may be gone: its window was closed, its connection broke."""
+"""A terminal that may be gone, its window closed or its connection broken, and that answers Esc at once."""
 
 from __future__ import annotations
 
 import os
+import selectors
+import sys
+from types import SimpleNamespace
 from typing import IO, Any
 
 from textual.driver import Driver
+
+INPUT_PAUSE = 0.025
+"""Seconds between two looks at whether an Esc was the key itself, no longer the beginning of another."""
+
+
+class _ShortSelect(selectors.SelectSelector):
+    """Textual looks every 100 ms, whatever `ESCDELAY` says: half of the time that cancelling may take."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        return super().select(INPUT_PAUSE if timeout is None else min(timeout, INPUT_PAUSE))
 
 
 class LastingOutput:
@@ -42,7 +55,9 @@ def _write_to_nobody() -> None:
 
 
 def lasting(driver_class: type[Driver]) -> type[Driver]:
-    """The same driver, writing to such an output."""
+    """The same driver, writing to such an output, and quick to tell Esc from what begins like it."""
+    if (module := sys.modules.get("textual.drivers.linux_driver")) is not None:
+        vars(module)["selectors"] = SimpleNamespace(SelectSelector=_ShortSelect, EVENT_READ=selectors.EVENT_READ)
 
     class LastingDriver(driver_class):  # type: ignore[misc, valid-type]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
