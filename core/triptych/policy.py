@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, replace
-from types import UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, get_args
 
 from triptych.entries import Entry, Summary, messages_of
 from triptych.layers.clear import ClearParameters
@@ -16,7 +15,8 @@ from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, split
 from triptych.layers.truncate import TruncateParameters
 from triptych.messages import user_indices
-from triptych.reasons import Reason, TriptychError
+from triptych.policy_tables import PolicyError, built
+from triptych.reasons import Reason
 from triptych.stages import Layer, Stage
 from triptych.tokens import ESTIMATORS, Measured
 from triptych_assets import FOLDER
@@ -25,10 +25,6 @@ LAYER_STAGES: frozenset[Stage] = frozenset({"truncate", "clear", "prune", "summa
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 _FIXED_ORDER: tuple[Stage, ...] = ("receive", "request", "tool", "append", "answer", "save")
-
-
-class PolicyError(TriptychError):
-    """A policy is unknown, or its file says something that cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +89,18 @@ class Policy:
 
     def __post_init__(self) -> None:
         at_least("max_tool_rounds", self.max_tool_rounds, 1)
-        for stage, known in [(each, get_args(Stage)) for each in self.stages] + [(each, LAYERS) for each in self.off]:
-            if stage not in known:
-                raise PolicyError("policy.unknown_stage", policy=self.name, stage=stage)
+        for key, known in (("stages", get_args(Stage)), ("off", LAYERS)):
+            for stage in getattr(self, key):
+                if stage not in known:
+                    raise PolicyError("policy.unknown_stage", policy=self.name, key=key, stage=stage)
         order = [stage for stage in self.stages if stage in _FIXED_ORDER]
         if tuple(order) != _FIXED_ORDER:
             raise PolicyError("policy.stages", policy=self.name, expected=" → ".join(_FIXED_ORDER))
         if (misplaced := next(self._misplaced(), None)) is not None:
             raise PolicyError("policy.misplaced_stage", policy=self.name, stage=misplaced)
         if self.estimator not in ESTIMATORS:
-            raise PolicyError("policy.estimator", policy=self.name, estimator=self.estimator)
+            known_ones = ", ".join(ESTIMATORS)
+            raise PolicyError("policy.estimator", policy=self.name, estimator=self.estimator, known=known_ones)
 
     def _misplaced(self) -> Iterator[Stage]:
         """The stages at places where they would never run: layer 1 is for results, all others for the whole list."""
@@ -216,12 +214,14 @@ def preset(name: str) -> Policy:
 
 
 def policy_from_toml(text: str, name: str) -> Policy:
-    """Read a policy file. Raises PolicyError naming the key that is unknown or has the wrong type."""
+    """Read a policy file. Raises PolicyError naming the key that is unknown, has the wrong type or is out of range."""
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # no TOML, a number without end, or nested too deeply
         raise PolicyError("policy.not_toml", policy=name, detail=str(error)) from None
-    return _build(Policy, {"name": name, **table}, name, "")
+    if "name" in table:
+        raise PolicyError("policy.unknown_key", policy=name, key="name")
+    return built(Policy, {**table, "name": name}, name)
 
 
 def as_table(policy: Policy) -> dict[str, Any]:
@@ -237,44 +237,4 @@ def policy_from_table(table: Any) -> Policy:
     name = table.get("name") if isinstance(table, dict) else None
     if not isinstance(name, str):
         raise PolicyError("policy.missing_key", policy="", key="name")
-    return _build(Policy, table, name, "", lenient=True)
-
-
-T = TypeVar("T")
-
-
-def _build(kind: type[T], table: Mapping[str, Any], policy: str, path: str, *, lenient: bool = False) -> T:
-    """A parameters object from a table, key by key; what a robust one leaves out is as `robust()` has it.
-
-    lenient: keys that are not known are passed over.
-    """
-    hints = get_type_hints(kind)
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        where = f"{path}{key}"
-        if key in known:
-            values[key] = _value(hints[key], value, policy, where, lenient=lenient)
-        elif not lenient:
-            raise PolicyError("policy.unknown_key", policy=policy, key=where)
-    for key, field in known.items():
-        if key not in values and field.default is MISSING:
-            raise PolicyError("policy.missing_key", policy=policy, key=f"{path}{key}")
-    if values.get("flavour") == "robust":
-        robust: T = kind.robust()  # type: ignore[attr-defined]
-        return replace(robust, **values)  # type: ignore[type-var]
-    return kind(**values)
-
-
-def _value(hint: Any, value: Any, policy: str, where: str, *, lenient: bool) -> Any:
-    nested = next((kind for kind in (hint, *get_args(hint)) if hasattr(kind, "__dataclass_fields__")), None)
-    if nested is not None and isinstance(value, dict):
-        return _build(nested, value, policy, f"{where}.", lenient=lenient)
-    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value) and "tuple" in str(hint):
-        return tuple(value)
-    allowed = {hint, *get_args(hint)} if isinstance(hint, UnionType) else {hint}
-    if type(value) in allowed or (type(value) is int and float in allowed):
-        return value
-    if isinstance(value, str) and get_origin(hint) is Literal:
-        return value  # whether it is one of those is the parameters' to say
-    raise PolicyError("policy.wrong_type", policy=policy, key=where)
+    return built(Policy, table, name, lenient=True)

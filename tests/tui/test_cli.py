@@ -282,6 +282,26 @@ class TestLists:
         assert policy["trigger"] == {"turns": 3, **nothing_else}
         assert "truncate.limit" in cli.run("policies", "show", "lesson").stdout
 
+    def test_a_policy_of_ones_own(self, cli: CommandLine) -> None:
+        folder = cli.config.parent / "policies"
+        assert str(folder) in cli.run("policies", "list").stdout
+        folder.mkdir(parents=True)
+        text = cli.run("policies", "show", "robust", "--toml").stdout
+        (folder / "mine.toml").write_text(text.replace("keep_turns = 3", "keep_turns = 7"), "utf-8")
+        (folder / "broken.toml").write_text(text.replace("keep_turns", "keep_turn"), "utf-8")
+        assert answer_of(cli.run("policies", "show", "mine", "--json"))["policy"]["summarize"]["keep_turns"] == 7
+        listed = {each["name"]: each for each in answer_of(cli.run("policies", "list", "--json"))["policies"]}
+        assert (listed["mine"]["origin"], listed["lesson"]["origin"]) == ("own", "preset")
+        assert listed["mine"]["path"] == str(folder / "mine.toml")
+        assert "summarize.keep_turns" in listed["broken"]["error"]["text"]
+        table = cli.run("policies", "list").stdout
+        assert str(folder / "mine.toml") in table
+        assert "“summarize.keep_turns” is" in table
+        assert "summarize.keep_turn" in fault_of(cli.run("policies", "show", "broken"), 2)
+        (folder / "mine.toml").write_text(text.replace('estimator = "meowgent"', 'estimator = "chars4"'), "utf-8")
+        cli.config.write_text('policy = "mine"', "utf-8")
+        assert answer_of(cli.run("context", cli.file, "--json"))["estimator"] == "chars4"
+
     def test_an_unknown_policy_names_the_known_ones(self, cli: CommandLine) -> None:
         assert "meowgent" in fault_of(cli.run("policies", "show", "none"), 2)
 

@@ -19,7 +19,7 @@ from triptych.entries import Summary, messages_of
 from triptych.formats import FormatError
 from triptych.lesson_api import rebuild
 from triptych.messages import ToolCall
-from triptych.policy import PolicyError
+from triptych.policy_tables import PolicyError
 from triptych.reasons import TriptychError
 from triptych.settings import Settings, default_config_path
 from triptych.storage.places import default_session_path
@@ -274,6 +274,12 @@ class TestAround:
         assert policy.clear is not None
         assert policy.summarize is not None
         assert (policy.truncate.limit, policy.clear.keep, policy.summarize.keep_turns) == (5, 1, 2)
+
+    def test_a_policy_of_ones_own_is_found_by_its_name(self, opened: Open, file: Path) -> None:
+        mine = default_config_path().parent / "policies" / "mine.toml"
+        mine.parent.mkdir(parents=True)
+        mine.write_text('stages = ["receive", "request", "tool", "append", "answer", "save"]', "utf-8")
+        assert opened(file, policy="mine").session.policy.name == "mine"
 
     def test_the_endpoint_is_named_without_its_password(self, opened: Open, file: Path) -> None:
         assert opened(file, model="m", base_url="http://me:secret@host:80/v1").host == "host:80"

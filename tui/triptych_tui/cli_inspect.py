@@ -38,11 +38,11 @@ PREVIEW = 80
 @setting("--window", type=int, metavar="N", help=N_("The model's context window in tokens."))
 @as_json
 def context(file: str, policy: str | None, window: int | None, json_wanted: bool) -> None:
-    from triptych.policy import preset
+    from triptych.policy_files import find
     from triptych.tokens import ESTIMATORS, TokenCounter
 
     settings = settings_for(policy=policy, window=window)
-    counter = TokenCounter(ESTIMATORS[preset(settings.policy).estimator])
+    counter = TokenCounter(ESTIMATORS[find(settings.policy).estimator])
     entries = entries_in(file, read_session(file))
     tokens = counter.entry_tokens(entries)
     marked = [(mark.name, tokens[index]) for index, entry in enumerate(entries) if (mark := entry.newest_mark)]

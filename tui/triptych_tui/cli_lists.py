@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from triptych_tui.cli_support import as_json, plain, print_json, print_lines, table
+from triptych_tui.cli_support import as_json, plain, print_json, print_lines, reason_json, shown, table
 from triptych_tui.i18n import N_, _
+
+if TYPE_CHECKING:
+    from triptych.policy_files import Available
 
 LONGEST_SHOWN = 120
 """Characters of a value that a table shows; JSON has all of them."""
@@ -33,31 +38,52 @@ def policies() -> None:
     pass
 
 
-@policies.command("list", help=N_("The policies that come with the program."))
+@policies.command("list", help=N_("The policies that come with the program, then your own."))
 @as_json
 def policies_list(json_wanted: bool) -> None:
-    from triptych.policy import preset, preset_names
+    from triptych.policy_files import available, own_folder
 
-    known = [preset(name) for name in preset_names()]
+    known = available()
     if json_wanted:
-        facts = [{"name": each.name, "source": each.source, "date": each.date, "note": each.note} for each in known]
-        print_json({"policies": facts})
-    else:
-        print_lines(table([(each.name, each.source) for each in known]))
+        print_json({"policies": [_policy_json(each) for each in known], "own_folder": str(own_folder())})
+        return
+    print_lines(table([(each.name, _origin(each)) for each in known]))
+    if all(each.origin == "preset" for each in known):
+        print_lines(["", _("Your own go into {folder}").format(folder=shown(own_folder()))])
+
+
+def _policy_json(each: Available) -> dict[str, Any]:
+    policy = each.policy
+    facts = {key: getattr(policy, key) if policy else None for key in ("source", "date", "note")}
+    error = reason_json(each.reason) if each.reason else None
+    return {"name": each.name, "origin": each.origin, "path": str(each.path), **facts, "error": error}
+
+
+def _origin(each: Available) -> str:
+    """Where a policy comes from: of a preset whose rules it has, of one's own which file."""
+    from triptych_tui.wording import say
+
+    if each.reason is not None:
+        return say(each.reason)
+    return each.policy.source if each.policy and each.origin == "preset" else _("yours: {path}").format(path=each.path)
 
 
 @policies.command("show", help=N_("Every parameter of one policy."))
 @click.argument("name")
+@click.option("--toml", is_flag=True, help=N_("As a file that a policy of your own can start from."))
 @as_json
-def policies_show(name: str, json_wanted: bool) -> None:
-    from triptych.policy import preset
+def policies_show(name: str, toml: bool, json_wanted: bool) -> None:
+    from triptych.policy_files import as_toml, find
 
-    parameters = plain(preset(name))
+    policy = find(name)
     if json_wanted:
-        print_json({"policy": parameters})
+        print_json({"policy": plain(policy)})
+        return
+    if toml:
+        print_lines(as_toml(policy).splitlines())
         return
     rows: list[tuple[str, str]] = []
-    for key, value in parameters.items():
+    for key, value in plain(policy).items():
         if isinstance(value, dict):
             rows += [(f"{key}.{inner}", _one_line(set_to)) for inner, set_to in value.items()]
         else:

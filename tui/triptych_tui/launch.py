@@ -10,7 +10,7 @@ from typing import NamedTuple
 from triptych.entries import Entry, entries_from
 from triptych.models.base import ChatModel
 from triptych.models.keys import OPENAI_URL, host_of
-from triptych.policy import Policy, policy_from_table, preset
+from triptych.policy import Policy, policy_from_table, preset, preset_names
 from triptych.reasons import Reason, TriptychError
 from triptych.session import Session
 from triptych.settings import Settings, chosen_model, default_config_path
@@ -110,7 +110,7 @@ def open_session(
     `before_writing` is called when all is sound, before anything on disk is touched.
     """
     settings = launch.settings
-    policy = preset(settings.policy)
+    policy = _policy_named(settings.policy)
     path = launch.path or default_session_path()
     workspace = _workspace(settings, path)
     model = chosen_model(settings, environment, pace=READING_PACE)
@@ -135,6 +135,15 @@ def open_session(
         writable=content.writable and not settings.read_only,
         alone=launch.alone,
     )
+
+
+def _policy_named(name: str) -> Policy:
+    """The policy of a name; this user's own files are looked at where no preset has it."""
+    if name in preset_names():
+        return preset(name)
+    from triptych.policy_files import find
+
+    return find(name)
 
 
 def _policy_of(past: Past, settings: Settings, otherwise: Policy) -> tuple[Policy, Reason | None]:

@@ -33,12 +33,30 @@ SETTINGS: Mapping[str, str] = {
     "policy.unknown": N_("There is no policy “{policy}”; known are {known}."),
     "policy.not_toml": N_("The policy “{policy}” is not TOML: {detail}."),
     "policy.unknown_key": N_("The policy “{policy}” has a key “{key}” that is not known."),
-    "policy.wrong_type": N_("The policy “{policy}” has a value of the wrong kind at “{key}”."),
+    "policy.unknown_key_near": N_("The policy “{policy}” has a key “{key}” that is not known; “{near}” is."),
+    "policy.wrong_type": N_("The policy “{policy}” has {value} at “{key}”: that is {given}, but must be {expected}."),
+    "policy.kind_bool": N_("true or false"),
+    "policy.kind_int": N_("a whole number"),
+    "policy.kind_float": N_("a number"),
+    "policy.kind_text": N_("text in quotation marks"),
+    "policy.kind_texts": N_("a list of texts in quotation marks"),
+    "policy.kind_list": N_("a list"),
+    "policy.kind_table": N_("a table"),
+    "policy.kind_date": N_("a date or time"),
     "policy.missing_key": N_("The policy “{policy}” lacks the key “{key}”."),
-    "policy.unknown_stage": N_("The policy “{policy}” names a stage “{stage}” that is not known."),
+    "policy.unusable": N_("The policy “{policy}” cannot be used. {why}"),
+    "policy.unknown_stage": N_("The policy “{policy}” names a stage “{stage}” at “{key}” that is not known."),
     "policy.misplaced_stage": N_("The policy “{policy}” has the stage “{stage}” where it would never run."),
     "policy.stages": N_("The policy “{policy}” must have these stages in this order: {expected}."),
-    "policy.estimator": N_("The policy “{policy}” names an estimator “{estimator}” that is not known."),
+    "policy.estimator": N_(
+        "The policy “{policy}” names an estimator “{estimator}” that is not known; known are {known}."
+    ),
+    "policy.unreadable": N_("The policy “{policy}” cannot be read: {detail}."),
+    "policy.too_large": N_("The policy “{policy}” is not read: it has more than {most} KB."),
+    "policy.preset_name": N_(
+        "The policy “{policy}” has the name of a preset, which one of your own cannot have; give it another."
+    ),
+    "policy.bad_name": N_("“{policy}” cannot be the name of a policy; use letters, digits and hyphens."),
     "workspace.missing": N_("There is no folder {path} to be the workspace; give another with --workspace."),
     "workspace.not_a_folder": N_("{path} is no folder, so it cannot be the workspace; give another with --workspace."),
     "workspace.closed": N_(
