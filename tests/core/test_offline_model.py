@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.support_offline_model import FILES, SCHEMAS, Class, Reply, answer, reply
 from tests.support_strategies import TEXTS, any_lists, junk_lists
 from triptych.layers.prune import PruneParameters, prune
+from triptych.layers.summarize import ACKNOWLEDGEMENT, ROBUST_ACKNOWLEDGEMENT, ROBUST_PREFIX, SUMMARY_PREFIX
 from triptych.lesson_api import cut_tool_result, pruner_tool_text
 from triptych.messages import Message, tool_calls
 from triptych.models.base import Finish, ModelError, TextDelta, ToolCallDelta, UsageReport
@@ -212,6 +213,7 @@ def test_listings_and_hits_are_described(lesson: Class) -> None:
         (cut_tool_result("a" * 90, 80), "the middle was left out"),
         ("first\nsecond\n... [省略前期工具 read_file 的部分輸出]\nlast", "the middle was left out"),
         ("first\nsecond\n[12 lines omitted]", "the end was left out"),
+        ("first\nsec\n[... 12 characters omitted ...]\nast", "the middle was left out"),
         ("", "a.txt holds nothing at all"),
         (CLEARED, "The result for a.txt was cleared"),
     ],
@@ -417,12 +419,23 @@ def test_a_file_is_asked_for_what_it_says(lesson: Class) -> None:
     assert said.startswith("Nothing in message 9, tool result (tides.txt) answers this.")
 
 
-def test_a_summary_is_named_as_the_source() -> None:
-    summary = user("[以下是此前对话的摘要]\nFacts:\n- The user is called Lin.\n- Order 7731 is paid.")
-    acknowledged = {"role": "assistant", "content": "好的，我已了解之前的进展，继续。"}
-    assert reply([summary, acknowledged, user("What is my name?")]).text == (
-        "“The user is called Lin.” — message 0, summary."
+@pytest.mark.parametrize(
+    ("prefix", "acknowledgement"),
+    [
+        (SUMMARY_PREFIX, ACKNOWLEDGEMENT),
+        (ROBUST_PREFIX, ROBUST_ACKNOWLEDGEMENT),
+        (ROBUST_PREFIX, "I have read lamp.txt."),
+    ],
+)
+def test_a_summary_is_named_as_the_source(prefix: str, acknowledgement: str) -> None:
+    summary = user(
+        prefix + "Facts:\n- The user is called Lin.\n- Order 7731 is paid.\nOpen:\n- What is my phone number?"
     )
+    list_after = [summary, {"role": "assistant", "content": acknowledgement}]
+    assert reply([*list_after, user("What is my name?")]).text == "“The user is called Lin.” — message 0, summary."
+    assert reply([*list_after, user("What is my phone number?")]).text == UNKNOWN["en"]
+    assert reply([*list_after, user("What do you understand?")]).text in (UNKNOWN["en"], answer("Who are you?").text)
+    assert reply(list_after).text == answer("…").text, "nobody has asked yet"
 
 
 # What a layer took away
@@ -464,6 +477,7 @@ def test_a_pruned_result_is_known_only_by_what_is_left() -> None:
     [
         CLEARED,
         "[Old tool result content cleared]",
+        "[Old result of read_file cleared: 1,234 characters. Call it again if you need it.]",
         "[Previous: used read_file]",
         "[cleared]",
         "[interrupted: the turn was cancelled before this tool answered]",
@@ -567,6 +581,8 @@ def test_what_layers_put_in_tells_no_language() -> None:
     summary = user("[以下是此前对话的摘要]\nGoal:\n- Read welcome.txt")
     assert reply([summary, ACKNOWLEDGED, user("42")]).text.startswith("I am the offline model")
     assert answer("Hello there!", CLEARED).text.startswith("Which file?")
+    for prefix in (SUMMARY_PREFIX, ROBUST_PREFIX):
+        assert reply([user(prefix + "目标：\n- 读 welcome.txt"), user("42")]).text.startswith("我是离线模型")
 
 
 def test_a_message_that_could_be_either_script_follows_the_one_before() -> None:

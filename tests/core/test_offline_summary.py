@@ -10,7 +10,8 @@ from hypothesis import given
 
 from tests.support_offline_model import FILES, Class, answer, reply
 from tests.support_strategies import TEXTS, any_lists
-from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX, SUMMARY_PROMPT, render
+from triptych.layers.rendering import request
+from triptych.layers.summarize import ACKNOWLEDGEMENT, ROBUST_PROMPT, SUMMARY_PREFIX, SUMMARY_PROMPT, render
 from triptych.lesson_api import compact, estimate_token
 from triptych.messages import Message, text_of
 
@@ -221,6 +222,59 @@ def test_a_fact_survives_layer_3_and_is_found_in_the_summary() -> None:
     assert len(shorter) == len(messages)
     said = reply([*shorter, {"role": "user", "content": "What is my name?"}]).text
     assert said == "“My name is Lin.” — message 1, summary."
+
+
+# For the robust layer
+
+
+def updated(*piece: str, so_far: str = "") -> str:
+    """The summary of a rendered piece of a conversation, with the summary so far."""
+    said = reply(request(ROBUST_PROMPT, so_far, "\n".join(piece)))
+    assert not said.calls
+    return said.text
+
+
+LOG = "Harbour log of the third of May. Boat 7 came in at 7:00, calm sea. Boat 8 came in at 8:00, calm sea."
+
+
+def test_a_result_is_told_from_others_by_its_calls_number() -> None:
+    calls = ('[call 1] read_file({"path": "log.txt"})', '[call 2] read_file({"path": "menu.txt"})')
+    summary = updated(*calls, "[result 2 of read_file] Soup of the day: 4.20.", f"[result 1 of read_file] {LOG}")
+    assert "- log.txt: Harbour log of the third of May." in summary
+    assert "- menu.txt: Soup of the day: 4.20." in summary
+
+
+def test_a_result_whose_call_stood_in_an_earlier_piece_is_still_a_result() -> None:
+    summary = updated(f"[result 3 of read_file] {LOG}", '[call 4] read_file({"path": "menu.txt"})', "[user] Thanks")
+    assert "Harbour log of the third of May." in summary
+    assert "menu.txt" not in summary
+
+
+@pytest.mark.parametrize(
+    ("so_far", "told", "sections"),
+    [
+        ("Facts:\n- My name is Lin.", "We decided to use port 8443.", ["Decisions:", "Facts:", "Files:"]),
+        ("事实：\n- 我叫小林", "我们决定用 8443 端口", ["决定：", "事实：", "文件："]),
+        ("事實：\n- 我叫小林", "我們決定用 8443 埠", ["決定：", "事實：", "檔案："]),
+    ],
+)
+def test_the_summary_so_far_is_updated_in_its_language(so_far: str, told: str, sections: list[str]) -> None:
+    conversation = [f"[user] {told}", '[call 1] read_file({"path": "log.txt"})', f"[result 1 of read_file] {LOG * 5}"]
+    summary = updated(*conversation, so_far=so_far)
+    assert [line for line in summary.splitlines() if not line.startswith("- ")] == sections
+    assert f"- {told}" in summary
+    assert so_far.splitlines()[1] in summary
+    assert "log.txt" in summary
+
+
+def test_what_is_known_grows_with_what_is_told_and_ends_at_600_tokens() -> None:
+    summary, sizes = "", []
+    for day in range(60):
+        facts = [f"[user] The code of door {number} on day {day} is {number * 37 + day}." for number in range(12)]
+        summary = updated(*facts, so_far=summary)
+        sizes.append(estimate_token(summary))
+    assert sizes[1] > sizes[0]
+    assert 500 < sizes[-1] <= 600
 
 
 @given(any_lists())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from triptych.entries import Acknowledgement, Cleared, Entry, Mark, Pruned, Summary, Truncated
 from triptych.layers.clear import RECOMMENDED_PLACEHOLDER, ROBUST_PLACEHOLDER
 from triptych.layers.prune import NOTICE
-from triptych.layers.summarize import ACKNOWLEDGEMENT, ROBUST_ACKNOWLEDGEMENT, ROBUST_PREFIX, SUMMARY_PREFIX
+from triptych.layers.summarize import ACKNOWLEDGEMENTS, PREFIXES
 from triptych.layers.truncate import LESSON_NOTICE, ROBUST_NOTICE
 from triptych.messages import Message, is_result, is_tool_response, role_of, text_of
 
@@ -20,16 +20,16 @@ _FIELDS = {
 }
 
 
-def _pattern(template: str) -> re.Pattern[str]:
+def notice_pattern(template: str) -> re.Pattern[str]:
     """What a notice looks like with its fields filled in."""
     pieces = re.split(r"\{(\w+)\}", template)
     return re.compile("".join(_FIELDS[piece] if at % 2 else re.escape(piece) for at, piece in enumerate(pieces)))
 
 
-_TRUNCATED = _pattern(LESSON_NOTICE)
-_TRUNCATED_ROBUSTLY = _pattern(ROBUST_NOTICE)
-_CLEARED_ROBUSTLY = _pattern(ROBUST_PLACEHOLDER)
-_PRUNED = _pattern(NOTICE)
+_TRUNCATED = notice_pattern(LESSON_NOTICE)
+_TRUNCATED_ROBUSTLY = notice_pattern(ROBUST_NOTICE)
+_CLEARED_ROBUSTLY = notice_pattern(ROBUST_PLACEHOLDER)
+_PRUNED = notice_pattern(NOTICE)
 
 
 def guess_marks(messages: Sequence[Message]) -> tuple[Entry, ...]:
@@ -49,9 +49,9 @@ def guess_marks(messages: Sequence[Message]) -> tuple[Entry, ...]:
 def _marks(message: Message, after_summary: bool) -> tuple[Mark, ...]:
     if is_result(message) or is_tool_response(message):
         return tuple(_result_marks(text_of(message)))
-    if role_of(message) == "user" and text_of(message).startswith((SUMMARY_PREFIX, ROBUST_PREFIX)):
+    if role_of(message) == "user" and text_of(message).startswith(PREFIXES):
         return (Summary(guessed=True),)
-    is_acknowledgement = text_of(message) in (ACKNOWLEDGEMENT, ROBUST_ACKNOWLEDGEMENT)
+    is_acknowledgement = text_of(message) in ACKNOWLEDGEMENTS
     if after_summary and role_of(message) == "assistant" and is_acknowledgement:
         return (Acknowledgement(guessed=True),)
     return ()

@@ -44,6 +44,10 @@ ACKNOWLEDGEMENT = "好的，我已了解之前的进展，继续。"
 ROBUST_PREFIX = "[Summary of the conversation so far]\n"
 ROBUST_ACKNOWLEDGEMENT = "Understood. I go on from there."
 
+PREFIXES = (SUMMARY_PREFIX, ROBUST_PREFIX)
+ACKNOWLEDGEMENTS = (ACKNOWLEDGEMENT, ROBUST_ACKNOWLEDGEMENT)
+"""What layer 3 leaves in a list, in either flavour."""
+
 BLANK_PRINTED = "摘要为空, 保留原对话."
 DONE_PRINTED = "[上下文压缩] 已将 {count} 条旧消息整理为摘要."
 """What the lesson's program prints."""

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from triptych.layers.clear import RECOMMENDED_PLACEHOLDER
+from triptych.formats.notices import notice_pattern
+from triptych.layers.clear import RECOMMENDED_PLACEHOLDER, ROBUST_PLACEHOLDER
 from triptych.layers.prune import NOTICE
-from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
-from triptych.layers.truncate import LESSON_NOTICE
+from triptych.layers.summarize import ACKNOWLEDGEMENTS, PREFIXES
+from triptych.layers.truncate import LESSON_NOTICE, ROBUST_NOTICE
 
 Script = Literal["en", "zh-Hans", "zh-Hant"]
 SCRIPTS: tuple[Script, ...] = ("en", "zh-Hans", "zh-Hant")
@@ -53,13 +54,15 @@ _TRADITIONAL = frozenset(_PAIRS[::2] + _ALIKE[::2])
 _SIMPLIFIED = frozenset(_PAIRS[1::2]) - frozenset(_PAIRS[::2])
 
 _FILE_NAME = re.compile(r"(?<![\w./\\-])[\w./\\-]+\.[A-Za-z0-9]+", re.ASCII)
-# What layers and the text protocol put in, in Chinese whatever the talk's language is.
+# What layers and the text protocol put in, whatever the talk's language is.
 _PUT_IN = re.compile(
     "|".join(
         [
-            *map(re.escape, (SUMMARY_PREFIX.strip(), ACKNOWLEDGEMENT, RECOMMENDED_PLACEHOLDER)),
-            r"\d{1,15}".join(map(re.escape, LESSON_NOTICE.strip().split("{omitted}"))),
-            r"[^\]\n]{0,160}?".join(map(re.escape, NOTICE.split("{tool}"))),
+            *(re.escape(text.strip()) for text in (*PREFIXES, *ACKNOWLEDGEMENTS, RECOMMENDED_PLACEHOLDER)),
+            *(
+                notice_pattern(each.strip()).pattern
+                for each in (LESSON_NOTICE, ROBUST_NOTICE, ROBUST_PLACEHOLDER, NOTICE)
+            ),
             r"\[工具 [^\]\n]{1,160}? 執行結果\]：",
         ]
     )

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from triptych.layers.prune import NOTICE_START
-from triptych.layers.summarize import SUMMARY_PREFIX
+from triptych.layers.summarize import ACKNOWLEDGEMENTS
 from triptych.messages import Message, ToolCall, is_result, is_tool_response, pair_calls, role_of, text_of, tool_calls
 from triptych.models.offline_language import is_own, without_own_words
 from triptych.models.offline_requests import is_question, understand
-from triptych.models.offline_sections import UNANSWERED, sections_of
+from triptych.models.offline_sections import UNANSWERED, sections_of, summary_in
 
 # Tool results and notices
 
@@ -238,7 +238,7 @@ def sentences_of(text: str) -> Iterator[str]:
 
 def is_summary(message: Message) -> bool:
     """Whether a user message carries the summary of an older part."""
-    return message.get("role") == "user" and text_of(message).startswith(SUMMARY_PREFIX.strip())
+    return message.get("role") == "user" and summary_in(text_of(message)) is not None
 
 
 def sentences_in(messages: Sequence[Message], results: Sequence[Result]) -> list[Sentence]:
@@ -255,8 +255,8 @@ def sentences_in(messages: Sequence[Message], results: Sequence[Result]) -> list
             told = (text for text in sentences_of(text_of(message)) if understand(text).kind == "statement")
             found += (Sentence(text, index, "user") for text in told if not is_own("unknown", text))
         elif role == "assistant":
-            if index and is_summary(messages[index - 1]):
-                continue  # the fixed acknowledgement
+            if text_of(message) in ACKNOWLEDGEMENTS:
+                continue
             rest, quotes = without_own_words(text_of(message))
             said = [*quotes, *sentences_of(rest)]
             found += (Sentence(text, index, "assistant") for text in said if not is_question(text))
@@ -267,7 +267,7 @@ def sentences_in(messages: Sequence[Message], results: Sequence[Result]) -> list
 
 
 def _known_in_summary(text: str) -> Iterator[str]:
-    for section, line in sections_of(text.removeprefix(SUMMARY_PREFIX.strip())):
+    for section, line in sections_of(summary_in(text) or ""):
         if section not in UNANSWERED:
             for said in sentences_of(line):
                 if not (said.endswith((":", "：")) or is_question(said) or is_own("unknown", said)):

@@ -1,10 +1,11 @@
-"""The sections of a summary: what they are called in each language, and reading them back."""
+"""A summary that a message carries, and its sections: what they are called in each language, and reading them back."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from triptych.layers.summarize import PREFIXES
 from triptych.models.offline_language import simplified
 
 SECTIONS: dict[str, tuple[str, str, str]] = {
@@ -35,6 +36,12 @@ _HEADING = re.compile(
     + r")[*_】\]]{0,2}\s*(?:[:：][*_]{0,2}(?P<rest>.*))?",
     re.IGNORECASE,
 )
+
+
+def summary_in(text: str) -> str | None:
+    """The summary that a user message of this text carries; None where it carries none."""
+    prefix = next((prefix for prefix in map(str.strip, PREFIXES) if text.startswith(prefix)), None)
+    return None if prefix is None else text.removeprefix(prefix)
 
 
 def sections_of(summary: str) -> Iterator[tuple[str, str]]:

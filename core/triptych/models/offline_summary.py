@@ -6,17 +6,17 @@ It loses things, as real summaries do.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from triptych.layers.rendering import fenced_in
-from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
+from triptych.layers.summarize import ACKNOWLEDGEMENTS, SUMMARY_PREFIX
 from triptych.messages import TOOL_RESPONSE_TAG, ToolCall
 from triptych.models.offline_language import SCRIPTS, Script, is_own, script_of, without_own_words
 from triptych.models.offline_recall import Result, is_aside, result_of, result_of_response, sentences_of
 from triptych.models.offline_requests import is_question, understand
-from triptych.models.offline_sections import SECTIONS, UNANSWERED, sections_of
+from triptych.models.offline_sections import SECTIONS, UNANSWERED, sections_of, summary_in
 from triptych.tokens import MeowgentEstimator
 
 _MOST_TOKENS = 600
@@ -28,11 +28,17 @@ _SENTENCES_PER_RESULT = 3
 
 _NOTHING = ("Nothing to carry over was said.", "没有需要带到后面的内容。", "沒有需要帶到後面的內容。")
 
-_LINE = re.compile(r"\[(system|developer|user|assistant 调用工具|assistant|tool|function)\] ?(.*)", re.DOTALL)
-_ROBUST_LABELS = (
-    (re.compile(r"^\[call \d+\] ", re.MULTILINE), "[assistant 调用工具] "),
-    (re.compile(r"^\[result(?: \d+ of [^]\n]*)?\] ", re.MULTILINE), "[tool] "),
+_LESSON_LINE = re.compile(
+    r"\[(?P<role>system|developer|user|assistant 调用工具|assistant|tool|function)(?P<number>)(?P<tool>)\]"
+    r" ?(?P<text>.*)",
+    re.DOTALL,
 )
+_ROBUST_LINE = re.compile(
+    r"\[(?P<role>system|developer|user|assistant|tool|message|call|result)"
+    r"(?: (?P<number>\d{1,9})(?: of (?P<tool>[^\]\n]*))?)?\] ?(?P<text>.*)",
+    re.DOTALL,
+)
+_CALLS, _RESULTS = ("assistant 调用工具", "call"), ("tool", "function", "result")
 _CALL = re.compile(r"([\w.-]*)\((.*)\)", re.DOTALL)
 _DECIDES = re.compile(
     r"\b(?:decided?|agreed?|must|never|always|from now on|do not|don['’]t|rule|instead of|shall)\b"
@@ -49,10 +55,16 @@ _SHORTEST = 5 * _ONE_TOKEN
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One message of the rendering."""
+    """One message of the rendering.
+
+    number: a call's, and that of the call which a result answers; tool: the name of what was called. The lesson's
+    rendering tells neither.
+    """
 
     role: str
     text: str
+    number: str = ""
+    tool: str = ""
 
     @property
     def is_response(self) -> bool:
@@ -61,14 +73,14 @@ class _Block:
 
     @property
     def is_summary(self) -> bool:
-        return self.role == "user" and self.text.startswith(SUMMARY_PREFIX.strip())
+        return self.role == "user" and summary_in(self.text) is not None
 
     @property
     def said(self) -> str:
         """The text without what the program put around it."""
         if not self.is_summary:
             return self.text
-        return "\n".join(line for _, line in sections_of(self.text.removeprefix(SUMMARY_PREFIX.strip())))
+        return "\n".join(line for _, line in sections_of(summary_in(self.text) or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +98,34 @@ def summary_of(rendering: str) -> str:
     At most a tenth of the input, or what an earlier summary in it takes, and 600 tokens by the `meowgent` estimate; a
     short input gets a sentence or two.
     """
-    blocks = list(_blocks(rendering))
-    script = _script_of(blocks)
-    tokens = _weight(rendering) // _ONE_TOKEN
-    earlier = sum(_weight(block.text) for block in blocks if block.is_summary) // _ONE_TOKEN
-    budget = min(_MOST_TOKENS, max(tokens // 10, min(_SMALL, tokens // 2), earlier)) * _ONE_TOKEN
-    items = _ranked(list(_items(blocks)), _answered(blocks))
-    chosen = _chosen(items, script, budget)
-    if chosen:
-        return "\n".join(_lines(chosen, script))
-    return _fitted(items[0].text, _SMALL * _ONE_TOKEN) if items else _NOTHING[SCRIPTS.index(script)]
+    blocks = list(_blocks(rendering, _LESSON_LINE))
+    earlier = sum(_weight(block.text) for block in blocks if block.is_summary)
+    return _summary_of(blocks, max(_room_for(_weight(rendering)), earlier))
 
 
 def summary_of_fenced(text: str) -> str:
-    """As `summary_of`, for the robust layer's request: the summary so far and the conversation, fenced."""
+    """As `summary_of`, for the robust layer's request: the summary so far and the conversation, fenced.
+
+    The room for what is new comes on top of what the summary so far takes: that is to be updated.
+    """
     so_far, conversation = fenced_in(text)
-    for label, plain in _ROBUST_LABELS:
-        conversation = label.sub(plain, conversation)
-    return summary_of(f"[user] {SUMMARY_PREFIX}{so_far}\n{conversation}" if so_far else conversation)
+    earlier = [_Block("user", SUMMARY_PREFIX + so_far)] if so_far else []
+    blocks = [*earlier, *_blocks(conversation, _ROBUST_LINE)]
+    return _summary_of(blocks, _weight(so_far) + _room_for(_weight(conversation)))
+
+
+def _room_for(weight: int) -> int:
+    """The weight that a summary of this much may have."""
+    return max(weight // 10, min(_SMALL * _ONE_TOKEN, weight // 2))
+
+
+def _summary_of(blocks: Sequence[_Block], room: int) -> str:
+    script = _script_of(blocks)
+    items = _ranked(list(_items(blocks)), _answered(blocks))
+    chosen = _chosen(items, script, min(room, _MOST_TOKENS * _ONE_TOKEN))
+    if chosen:
+        return "\n".join(_lines(chosen, script))
+    return _fitted(items[0].text, _SMALL * _ONE_TOKEN) if items else _NOTHING[SCRIPTS.index(script)]
 
 
 def _script_of(blocks: Sequence[_Block]) -> Script:
@@ -114,37 +136,44 @@ def _script_of(blocks: Sequence[_Block]) -> Script:
     )
 
 
-def _blocks(rendering: str) -> Iterator[_Block]:
-    role, lines = "", list[str]()
+def _blocks(rendering: str, label: re.Pattern[str]) -> Iterator[_Block]:
+    start, lines = None, list[str]()
     for line in rendering.split("\n"):
-        start = _LINE.fullmatch(line)
-        if start is None:
+        found = label.fullmatch(line)
+        if found is None:
             lines.append(line)
             continue
-        if role:
-            yield _Block(role, "\n".join(lines))
-        role, lines = start[1], [start[2]]
-    yield _Block(role or "user", "\n".join(lines))
+        if start is not None:
+            yield _block(start, lines)
+        start, lines = found, [found["text"]]
+    yield _block(start, lines)
+
+
+def _block(start: re.Match[str] | None, lines: Sequence[str]) -> _Block:
+    text = "\n".join(lines)
+    if start is None:
+        return _Block("user", text)
+    return _Block(start["role"], text, start["number"] or "", start["tool"] or "")
 
 
 def _items(blocks: Sequence[_Block]) -> Iterator[_Item]:
-    calls: deque[ToolCall] = deque()
+    calls: defaultdict[str, deque[ToolCall]] = defaultdict(deque)  # by number; without numbers they are in order
     for index, block in enumerate(blocks):
         if block.is_summary:
             # Read backwards, as the newest come first in the end.
-            yield from reversed(list(_carried(block.text.removeprefix(SUMMARY_PREFIX.strip()))))
+            yield from reversed(list(_carried(summary_in(block.text) or "")))
         elif block.is_response:
             yield from _from_result(result_of_response(index, block.text))
         elif block.role == "user":
             yield from _from_user(block.text, _answer_after(blocks, index))
-        elif block.role == "assistant 调用工具":
+        elif block.role in _CALLS:
             match = _CALL.fullmatch(block.text)
-            calls.append(ToolCall("", match[1], match[2]) if match else ToolCall("", "", ""))
-        elif block.role in ("tool", "function"):
-            yield from _from_result(result_of(index, calls.popleft() if calls else None, block.text))
-        elif block.role == "assistant" and not (
-            block.text == ACKNOWLEDGEMENT and index and blocks[index - 1].is_summary
-        ):
+            calls[block.number].append(ToolCall("", match[1], match[2]) if match else ToolCall("", "", ""))
+        elif block.role in _RESULTS:
+            waiting = calls[block.number]
+            call = waiting.popleft() if waiting else ToolCall("", block.tool, "") if block.tool else None
+            yield from _from_result(result_of(index, call, block.text))
+        elif block.role == "assistant" and block.text not in ACKNOWLEDGEMENTS:
             rest, quotes = without_own_words(block.text)
             said = [*quotes, *sentences_of(rest)]
             yield from (_Item("facts", text, 7) for text in said[:_SENTENCES_PER_RESULT] if _INFORMATIVE.search(text))
