@@ -21,9 +21,10 @@ from triptych.layers.parameters import ParameterError
 from triptych.layers.plan import Plan
 from triptych.messages import Message, turn_starts
 from triptych.tokens import MeowgentEstimator, TokenCounter
+from triptych_assets import FOLDER
 
-FOLDER = Path(__file__).parents[1] / "data" / "conformance"
-VECTORS: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "lesson_vectors.json").read_text("utf-8"))
+FILE = FOLDER / "conformance" / "lesson_vectors.json"
+VECTORS: dict[str, list[dict[str, Any]]] = json.loads(FILE.read_text("utf-8"))
 COUNTER = TokenCounter(MeowgentEstimator())
 
 

@@ -26,10 +26,10 @@ from triptych.messages import Message
 from triptych.storage.atomic import replace_file
 from triptych.storage.layout import file_pieces, message_chunk
 from triptych.storage.session_file import OnDisk, SessionFile
+from triptych_assets import FOLDER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-DATA = Path(__file__).parent.parent / "data"
-SAVES = json.loads((DATA / "conformance" / "lesson_vectors.json").read_bytes())["save"]
+SAVES = json.loads((FOLDER / "conformance" / "lesson_vectors.json").read_bytes())["save"]
 
 
 def lessons_load(path: Path) -> list[Message]:

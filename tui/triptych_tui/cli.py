@@ -38,6 +38,7 @@ _COMMANDS = {
     "context": "triptych_tui.cli_inspect",
     "policies": "triptych_tui.cli_lists",
     "sessions": "triptych_tui.cli_lists",
+    "verify": "triptych_tui.cli_verify",
 }
 """Where each command lives; a module is imported when its command is asked for, since `open` should start at once."""
 
