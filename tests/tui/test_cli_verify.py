@@ -225,6 +225,30 @@ def cut_tool_result(text, limit): return {value}
             ),
         )
 
+    @pytest.mark.parametrize(
+        ("forged", "shown"),
+        [
+            ("{}", "  ≠ its process ended"),
+            ('{"raised": 5, "text": []}', "  ≠ its process ended"),
+            ("[" * 100_000, "  ≠ its process ended"),
+            ('{"returned": NaN, "asked": 7}', "  ≠ asked the model: 7"),
+        ],
+    )
+    def test_one_that_finds_the_way_to_answer_itself_harms_nobody(
+        self, forged: str, shown: str, cli: CommandLine
+    ) -> None:
+        source = f"""
+import sys
+def cut_tool_result(text, limit):
+    frame = sys._getframe()
+    while frame.f_code.co_name != "serve":
+        frame = frame.f_back
+    frame.f_locals["replies"].write((frame.f_locals["request"]["nonce"] + ' ' + {forged!r} + '\\n').encode())
+    frame.f_locals["replies"].flush()
+"""
+        assert shown in verdict_on(cli, source)
+        answer_of(cli.run("verify", cli.file.with_name("mine.py"), "--json"), 1)
+
     def test_a_gigabyte_of_output(self, cli: CommandLine) -> None:
         passes(cli, CUT + "\nimport os\nfor _ in range(1024): os.write(1, b'x' * (1 << 20))\n")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary
 from triptych.layers.cut_point import WAYS, CutPoint, cut_point
+from triptych.layers.error_texts import is_error_message
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.rendering import in_pieces, rendered, request
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
@@ -28,12 +28,8 @@ LEAST_ROOM = 100
 _WAYS = ("summarize.old_turns", "summarize.turns_too_long", "summarize.inside_turn")
 """Reasons, in the order of the ways to cut."""
 
-LONGEST_ERROR = 400
-_ERROR = re.compile(
-    r"\W*(?:(?:error|exception|failed|failure)\b.{0,80})?(?:\b(?:http|status|code|error)\W{0,3}[45]\d\d\b|\b429\b|"
-    r"too many requests|rate.?limit\w*\W+(?:exceeded|reached|hit)|overloaded|quota exceeded|context.?length.?exceeded)",
-    re.IGNORECASE | re.DOTALL,
-)
+LEAST_ECHO = 400
+"""Characters of the old part that no summary repeats word for word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,9 +65,9 @@ class RobustSummaryPlan(SummaryPlan):
     def flaw_of(self, answers: Sequence[str]) -> Reason | None:
         """An answer that repeats what it was asked to summarize, or that is an error's message."""
         text, piece = answers[-1].strip(), self.pieces[len(answers) - 1]
-        if len(text) <= LONGEST_ERROR and _ERROR.match(text):
+        if is_error_message(text):
             return Reason("summary.error_message", {"text": text})
-        if "</conversation" in text or (len(text) >= LONGEST_ERROR and text in piece):
+        if "</conversation" in text or (len(text) >= LEAST_ECHO and text in piece):
             return Reason("summary.echo")
         return None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from triptych import lesson_api
@@ -53,11 +53,10 @@ class Stopped:
 class Loaded:
     """What a file defines: `found` are the lesson's names with the file's own; `stopped` is None where all was well.
 
-    no_answer: the file gave none: `ended` or `time`.
+    no_answer: why there is nothing to say of it, `ended` or `time`.
     """
 
     found: Mapping[str, str]
-    constants: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     stopped: Stopped | None = None
     no_answer: str | None = None
 
@@ -113,15 +112,12 @@ class Verification:
         wanted = {name: [self._called[name]] if name in self._called else _names_of(name) for name in NAMES}
         try:
             reply = self._loaded([each for names in wanted.values() for each in names])
-            found = reply["found"]
-            first = {name: next((each for each in names if each in found), "") for name, names in wanted.items()}
-            stopped = Stopped(**reply["stopped"]) if reply["stopped"] else None
-            self._constants = reply["constants"]
         except NoAnswerError as error:
-            return Loaded({}, no_answer="ended" if error.ended else "time")
-        except (KeyError, TypeError):
-            return Loaded({}, no_answer="ended")
-        return Loaded({name: each for name, each in first.items() if each}, self._constants, stopped)
+            return Loaded({}, no_answer=_cause(error))
+        self._constants = reply["constants"]
+        first = {name: [each for each in names if each in reply["found"]][:1] for name, names in wanted.items()}
+        stopped = Stopped(**reply["stopped"]) if reply["stopped"] is not None else None
+        return Loaded({name: called for name, names in first.items() for called in names}, stopped)
 
     def verdicts(self, found: Mapping[str, str]) -> Iterator[Verdict]:
         """Try function after function."""
@@ -165,15 +161,13 @@ class Verification:
             return answer_of(function, name, given, Path(self._folder.name))
 
     def _theirs(self, name: str, called: str, given: Given, deadline: float) -> Answer:
-        request = {"name": name, "called": called, "given": given}
         try:
             if self._child is None:
                 self._loaded([called])
-            assert self._child is not None
-            return self._child.ask(request, deadline - monotonic())
+            request = {"name": name, "called": called, "given": given}
+            return self._asked(request, deadline - monotonic(), _is_answer)
         except NoAnswerError as error:
-            self._end_child()
-            return {"no_answer": "ended" if error.ended else "time"}
+            return {"no_answer": _cause(error)}
 
     def _placeholder(self) -> str:
         example = EXAMPLE_PLACEHOLDER if EXAMPLE_PLACEHOLDER.encode() in self._file.source else RECOMMENDED_PLACEHOLDER
@@ -182,12 +176,23 @@ class Verification:
     def _loaded(self, names: list[str]) -> dict[str, Any]:
         """Start the process and load the file there. Raises NoAnswerError."""
         self._child = ChildProcess(ceil(self._seconds * (len(NAMES) + 1)))
-        request = {"source": self._file.source.decode("latin-1"), "path": self._file.path, "names": names}
+        source = self._file.source.decode("latin-1")
+        return self._asked({"source": source, "path": self._file.path, "names": names}, self._seconds, _is_of_loading)
+
+    def _asked(
+        self, request: Mapping[str, Any], seconds: float, is_ours: Callable[[Mapping[str, Any]], bool]
+    ) -> dict[str, Any]:
+        """The child's reply. Raises NoAnswerError where there is none, or none that is ours; the child is ended then."""
+        assert self._child is not None
         try:
-            return self._child.ask(request, self._seconds)
+            reply = self._child.ask(request, seconds)
         except NoAnswerError:
             self._end_child()
             raise
+        if not is_ours(reply):
+            self._end_child()
+            raise NoAnswerError(ended=True)
+        return reply
 
     def _end_child(self) -> None:
         if self._child is not None:
@@ -198,6 +203,27 @@ class Verification:
 def same(ours: Answer, theirs: Answer) -> bool:
     """Whether both are the same JSON, whatever the order of keys; 1, 1.0 and true are not the same."""
     return _text(ours) == _text(theirs)
+
+
+# Replies as the child makes them: a file that looks for its ways may send others.
+
+
+def _is_answer(reply: Mapping[str, Any]) -> bool:
+    return "returned" in reply or _has_kinds(reply, {"raised": str, "text": str})
+
+
+def _is_of_loading(reply: Mapping[str, Any]) -> bool:
+    stopped = reply.get("stopped")
+    whole = stopped is None or _has_kinds(stopped, {"error": str, "text": str, "line": int | None})
+    return whole and _has_kinds(reply, {"found": list, "constants": dict})
+
+
+def _has_kinds(reply: Any, kinds: Mapping[str, Any]) -> bool:
+    return isinstance(reply, dict) and all(name in reply and isinstance(reply[name], kinds[name]) for name in kinds)
+
+
+def _cause(error: NoAnswerError) -> str:
+    return "ended" if error.ended else "time"
 
 
 def _names_of(name: str) -> list[str]:
