@@ -182,7 +182,7 @@ class Verification:
     def _asked(
         self, request: Mapping[str, Any], seconds: float, is_ours: Callable[[Mapping[str, Any]], bool]
     ) -> dict[str, Any]:
-        """The child's reply. Raises NoAnswerError where there is none, or none that is ours; the child is ended then."""
+        """The child's reply. Raises NoAnswerError, the child ended, where there is none or none of ours."""
         assert self._child is not None
         try:
             reply = self._child.ask(request, seconds)
