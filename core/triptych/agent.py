@@ -103,7 +103,7 @@ class _Turn:
         reason: Reason | None = Reason("turn.too_many_rounds", {"rounds": self._session.policy.max_tool_rounds})
         for number in range(self._session.policy.max_tool_rounds):
             if number == 0 or self._session.policy.every_request:
-                await self._layers.run(self._stages("receive", "request"))
+                await self._layers.run(self._session.policy.stages_between("receive", "request"))
             answer = await self._answer()
             if answer.finish in CUT_SHORT:  # calls that were cut off in the middle are not run, nor those before them
                 self.close_open_calls(Reason("turn.cut_off" if answer.finish == "length" else "turn.filtered"))
@@ -111,13 +111,8 @@ class _Turn:
                 outcome, reason = _outcome_of(answer)
                 break
             await self._run_tools()
-        await self._layers.run(self._stages("answer"))
+        await self._layers.run(self._session.policy.stages_between("answer"))
         return outcome, reason
-
-    def _stages(self, behind: Stage, before: Stage | None = None) -> tuple[Stage, ...]:
-        """The stages between two, or to the end, as the policy has them now: another may be taken within a turn."""
-        stages = self._session.policy.stages
-        return stages[stages.index(behind) + 1 : None if before is None else stages.index(before)]
 
     def give_up(self, reason: Reason) -> None:
         """After a failure: take the turn back if nothing of it was answered, else close what is open."""
@@ -226,7 +221,7 @@ class _Turn:
         reason = Reason("turn.result", {"characters": len(str(result.message["content"]))})
         append_plan = make_plan("append", session.entries, (edit,), reason, session.counter)
         cut_plan: Plan | None = None
-        for stage in self._stages("request", "answer"):
+        for stage in self._session.policy.stages_between("request", "answer"):
             if stage == "truncate":
                 cut_plan = cut_on_arrival((*session.entries, result), session.policy, session.counter, failed=failed)
                 if cut_plan is not None:

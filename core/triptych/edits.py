@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from triptych.entries import Entry
 from triptych.reasons import TriptychError
@@ -53,6 +54,36 @@ def replacement_edits(entries: Sequence[Entry], replacements: Iterable[tuple[int
 def _run_edit(entries: Sequence[Entry], start: int, run: list[Entry]) -> Edit:
     after = entries[start - 1].id if start else None
     return Edit(start, after, tuple(entries[start : start + len(run)]), tuple(run))
+
+
+def edits_between(before: Sequence[Entry], after: Sequence[Entry]) -> tuple[Edit, ...]:
+    """Edits that lead from one list to the other: the entries that both hold, in the same order, stay.
+
+    Of entries side by side that were replaced one by one, those with the same newest mark are one edit.
+    """
+    places = {entry: index for index, entry in enumerate(before)}
+    edits: list[Edit] = []
+    start, new = 0, list[Entry]()
+    for entry in after:
+        place = places.get(entry, -1)
+        if place < start:
+            new.append(entry)
+            continue
+        edits += _gap(before, start, place, new)
+        start, new = place + 1, []
+    edits += _gap(before, start, len(before), new)
+    return tuple(edits)
+
+
+def _gap(before: Sequence[Entry], start: int, end: int, new: list[Entry]) -> Iterator[Edit]:
+    """The edits that put `new` in place of what stands from `start` up to `end`."""
+    if [entry.id for entry in before[start:end]] == [entry.id for entry in new]:
+        for _mark, run in groupby(new, key=lambda entry: type(entry.newest_mark)):
+            replacements = list(run)
+            yield _run_edit(before, start, replacements)
+            start += len(replacements)
+    else:
+        yield Edit(start, before[start - 1].id if start else None, tuple(before[start:end]), tuple(new))
 
 
 def inverse_of(edits: Sequence[Edit]) -> tuple[Edit, ...]:

@@ -114,6 +114,10 @@ class Policy:
         """Whether a stage has something to do: a layer's stage needs its parameters, and not to be switched off."""
         return stage not in LAYER_STAGES or (stage not in self.off and getattr(self, stage) is not None)
 
+    def stages_between(self, behind: Stage, before: Stage | None = None) -> tuple[Stage, ...]:
+        """The stages between two, or from one to the end."""
+        return self.stages[self.stages.index(behind) + 1 : None if before is None else self.stages.index(before)]
+
     def has(self, layer: Layer) -> bool:
         """Whether a layer belongs to its turns, switched off or not."""
         return layer in self.stages and getattr(self, layer) is not None

@@ -41,6 +41,7 @@ MODELS: Mapping[str, str] = {
         "The request does not fit the context window[: ~{tokens} tokens > {window}][: {host} says {detail}]. "
         "The session is kept; summarize old turns, then ask again."
     ),
+    "model.calls_used_up": N_("All {calls:,} summaries that were allowed are written."),
     "model.server_error": N_(
         "{host} failed ({status})[: {detail}]. The session is kept; try again[ in {retry_after:.0f} s]."
     ),

@@ -195,8 +195,8 @@ def remembered(path: Path) -> Past | None:
     return _taken_up(SessionFile(path), written, None) if written is not None else None
 
 
-def entries_on_disk(path: Path) -> tuple[Entry, ...] | None:
-    """The list in the file as its journal knows it, with exact marks; None where no journal tells of that list."""
+def timeline_on_disk(path: Path) -> Timeline | None:
+    """What the journal tells of the list in the file, which is at its head; None where no journal tells of it."""
     from hashlib import file_digest
 
     written = read_journal(journal_path(path))
@@ -205,8 +205,16 @@ def entries_on_disk(path: Path) -> tuple[Entry, ...] | None:
     with suppress(OSError, EditConflict, KeyError):
         with path.open("rb") as file:
             sha256 = file_digest(file, "sha256").hexdigest()
-        return Timeline.restored(written.base, written.changes).entries(written.lists[sha256])
+        timeline = Timeline.restored(written.base, written.changes)
+        timeline.switch(written.lists[sha256])
+        return timeline
     return None
+
+
+def entries_on_disk(path: Path) -> tuple[Entry, ...] | None:
+    """The list in the file as its journal knows it, with exact marks; None where no journal tells of that list."""
+    timeline = timeline_on_disk(path)
+    return timeline.entries(timeline.head) if timeline is not None else None
 
 
 def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Past | None:
