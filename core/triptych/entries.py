@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from triptych.messages import Message
@@ -79,12 +79,19 @@ class Entry:
     `id` is stable for the life of the session and follows the order of birth; a replacement keeps the id of what it
     replaces. `marks` are in the order of events, newest last. Entries are compared by identity: undoing gives back
     the very same objects.
+
+    weighed: what a counter worked out of the message, with the estimator that it used; None until then.
     """
 
     id: int
     message: Message
     marks: tuple[Mark, ...] = ()
     pinned: bool = False
+    weighed: tuple[object, int] | None = field(default=None, init=False, repr=False)
+
+    def remember_weight(self, estimator: object, weight: int) -> None:
+        """Spare the counter weighing the message again; to everybody else the entry stays the same."""
+        object.__setattr__(self, "weighed", (estimator, weight))
 
     def replaced(self, message: Message, mark: Mark) -> Entry:
         """The same entry with another message, and the mark that says why."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,13 @@ def cut_tool_result(text: str, limit: int = MAX_CHAR_NUMBER) -> str:
     """Layer 1: `text` with its middle cut out when it has more than `limit` characters."""
     if limit < 0:
         raise ValueError(LESSON_ERRORS["limit"])
-    made = truncate.cut(text, truncate.TruncateParameters(limit=limit))
+    made = truncate.cut(text, _cut_at(limit))
     return text if made is None else made.text
+
+
+@lru_cache(maxsize=8)
+def _cut_at(limit: int) -> truncate.TruncateParameters:
+    return truncate.TruncateParameters(limit=limit)
 
 
 def clean_old_tool_result(
@@ -65,12 +71,8 @@ def clean_old_tool_result(
     """Layer 2, in place as published: all tool results but the last `keep` become the placeholder."""
     if placeholder is None:
         placeholder = TOOL_RESULT_PLACEHOLDER
-    parameters = clear.ClearParameters(keep=keep, placeholder=placeholder)
-    entries = entries_from(messages)
-    cleared = apply(entries, clear.plan(entries, parameters, _COUNTER).edits)
-    for message, entry in zip(messages, cleared, strict=True):
-        if entry.marks:
-            message["content"] = entry.message["content"]
+    for index in clear.old_results(clear.tool_results(messages), keep):
+        messages[index]["content"] = placeholder
 
 
 def classify_old_and_kept_msgs(

@@ -134,10 +134,10 @@ def reasoning_of(message: Message) -> str:
 def thought_and_said(message: Message) -> tuple[str, str]:
     """What the model thought, beside the content or at its start in `<think>` tags, and the rest of the text."""
     thought, text = reasoning_of(message), text_of(message)
-    inner = text.lstrip().removeprefix("<think>")
-    if len(inner) == len(text.lstrip()):
+    begun = text.lstrip()
+    if not begun.startswith("<think>"):
         return thought, text
-    inner, _, said = inner.partition("</think>")
+    inner, _, said = begun.removeprefix("<think>").partition("</think>")
     return "\n".join(filter(None, (thought, inner.strip()))), said.lstrip()
 
 
@@ -146,21 +146,31 @@ def tool_calls(message: Message) -> tuple[ToolCall, ...]:
 
     The arguments of a custom tool's call are its input, which is free text.
     """
-    calls = message.get("tool_calls")
-    if not calls and "function_call" not in message:  # most messages
+    if message.get("tool_calls") is None and "function_call" not in message:  # most messages
         return ()
-    raw_calls = calls if isinstance(calls, list) else []
-    if "function_call" in message:
-        raw_calls = [*raw_calls, {"function": message["function_call"]}]
-    return tuple(call for raw in raw_calls if (call := _tool_call(raw)) is not None)
+    return tuple(_tool_call(raw, function) for raw, function in _raw_calls(message))
 
 
-def _tool_call(raw: Any) -> ToolCall | None:
-    if not isinstance(raw, dict):
-        return None
-    function = raw.get("custom") if raw.get("type") == "custom" else raw.get("function")
-    if not isinstance(function, dict):
-        return None
+def call_ids(message: Message) -> Sequence[str]:
+    """The ids of the `tool_calls` of a message, in order, found sooner than the calls themselves."""
+    if message.get("tool_calls") is None and "function_call" not in message:
+        return ()
+    return [_id_text(raw.get("id")) for raw, _ in _raw_calls(message)]
+
+
+def _raw_calls(message: Message) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """What is a call by its shape, with what it says of its function."""
+    calls = message.get("tool_calls")
+    for raw in calls if isinstance(calls, list) else ():
+        if isinstance(raw, dict):
+            function = raw.get("custom") if raw.get("type") == "custom" else raw.get("function")
+            if isinstance(function, dict):
+                yield raw, function
+    if isinstance(legacy := message.get("function_call"), dict):
+        yield {}, legacy
+
+
+def _tool_call(raw: dict[str, Any], function: dict[str, Any]) -> ToolCall:
     name, arguments = function.get("name"), function.get("arguments", function.get("input"))
     return ToolCall(
         id=_id_text(raw.get("id")),

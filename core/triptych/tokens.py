@@ -11,7 +11,6 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
-from weakref import WeakKeyDictionary
 
 from triptych.edits import Edit
 from triptych.entries import Entry
@@ -21,6 +20,12 @@ PICTURE_TOKENS = 800
 """What the second lesson counts for a picture, whatever its size."""
 
 Key = TypeVar("Key", bound=Hashable)
+
+_COUNTED_KEYS = ("tool_calls", "function_call", "reasoning_content")
+"""Where a message has something that is counted beside its content."""
+
+_LONG_LIST = 1000
+"""Entries of a list that is worth remembering the weight of."""
 
 _NOT_CJK = re.compile("[^\u4e00-\u9fff\u3000-\u303f\uff00-\uffef]+")
 
@@ -94,28 +99,31 @@ class Count:
 
 
 class TokenCounter:
-    """Weights of entries by one estimator, each entry weighed once and forgotten with it."""
+    """Weights of entries by one estimator, each entry weighed once: it remembers its weight."""
 
     def __init__(self, estimator: Estimator) -> None:
         self.estimator = estimator
-        self._weights: WeakKeyDictionary[Entry, int] = WeakKeyDictionary()
         self._list: tuple[Entry, ...] | None = None  # the list that was weighed last
         self._list_weight = 0
 
     def count_by(self, estimator: Estimator) -> None:
         """Weigh by another estimator from now on, and everything anew."""
         self.estimator = estimator
-        self._weights.clear()
         self._list = None
 
     def weight(self, entry: Entry) -> int:
         """The weight of an entry: content, reasoning, names and arguments of its calls, pictures."""
-        weight = self._weights.get(entry)
-        if weight is None:
-            weight = self._weights[entry] = self.message_weight(entry.message)
+        weighed = entry.weighed
+        if weighed is not None and weighed[0] is self.estimator:
+            return weighed[1]
+        weight = self.message_weight(entry.message)
+        entry.remember_weight(self.estimator, weight)
         return weight
 
     def message_weight(self, message: Message) -> int:
+        content = message.get("content")
+        if isinstance(content, str) and not any(map(message.__contains__, _COUNTED_KEYS)):  # most messages
+            return self.estimator.weight(content)
         return sum(map(self.estimator.weight, _counted_texts(message))) + self._pictures_weight(message)
 
     def message_terms(self, message: Message) -> tuple[Term, ...]:
@@ -138,7 +146,10 @@ class TokenCounter:
         """The weight of all `entries`."""
         if entries is self._list:
             return self._list_weight
-        return sum(map(self.weight, entries))
+        weight = sum(map(self.weight, entries))
+        if isinstance(entries, tuple) and len(entries) >= _LONG_LIST:
+            self._list, self._list_weight = entries, weight
+        return weight
 
     def follow(self, before: tuple[Entry, ...], edits: Iterable[Edit], after: tuple[Entry, ...]) -> None:
         """Know the weight of the list `after` these edits of `before`: of a long list only what changed is weighed."""

@@ -1,4 +1,5 @@
-"""Planning each layer on long lists, against one `json.dumps` of the list, and how it grows with the list."""
+"""The lesson's own loops and the planning of each layer on long lists, against one `json.dumps` of the list, and how
+that grows with the list."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from dataclasses import replace
 from time import process_time
 
 from tests.benchmarks.table import Finding, compare
+from triptych import lesson_api
 from triptych.entries import Entry, entries_from, messages_of
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.clear import ClearParameters
@@ -20,7 +22,7 @@ from triptych.tokens import ESTIMATORS, TokenCounter
 
 SMALL, LARGE = 100_000, 1_000_000
 RUNS = 3
-PLAN_GOAL, GROWTH_GOAL = 0.25, 15
+LOOPS_GOAL, PLAN_GOAL, GROWTH_GOAL = 0.1, 0.25, 15
 
 Planning = Callable[[tuple[Entry, ...], TokenCounter], object]
 
@@ -44,7 +46,11 @@ def run() -> list[Finding]:
     counter = TokenCounter(ESTIMATORS["meowgent"])
     counter.total(small), counter.total(large)
     messages = messages_of(large)
-    findings: list[Finding] = []
+    dumps = [seconds(lambda: json.dumps(messages, indent=2, ensure_ascii=False)) for _ in range(RUNS)]
+    copies = [[{**message} for message in messages] for _ in range(RUNS)]
+    loops = [seconds(lambda copy=copy: lessons_loops(copy)) for copy in copies]  # type: ignore[misc]
+    del copies
+    findings = [compare(f"the lesson's loops, {LARGE:,} against json.dumps", dumps, loops, LOOPS_GOAL)]
     for name, plan in LAYERS.items():
         times: tuple[list[float], list[float], list[float]] = ([], [], [])
         for _ in range(RUNS):
@@ -54,6 +60,15 @@ def run() -> list[Finding]:
         findings.append(compare(f"{name}, {LARGE:,} against json.dumps", times[0], times[2], PLAN_GOAL))
         findings.append(compare(f"{name}, {LARGE:,} against {SMALL:,}", times[1], times[2], GROWTH_GOAL))
     return findings
+
+
+def lessons_loops(messages: list[Message]) -> None:
+    """Truncate, clear in place and split, as the lesson has them."""
+    for message in messages:
+        if message["role"] == "tool":
+            lesson_api.cut_tool_result(message["content"], lesson_api.MAX_CHAR_NUMBER)
+    lesson_api.clean_old_tool_result(messages)
+    lesson_api.classify_old_and_kept_msgs(messages, lesson_api.DEFAULT_KEEP_TURNS)
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -9,6 +10,7 @@ from triptych.edits import replacement_edits
 from triptych.entries import Cleared, Entry, messages_of
 from triptych.layers.parameters import Flavour, at_least, one_of
 from triptych.layers.plan import Plan, make_plan, shown_indices, tool_names
+from triptych.messages import Message
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
@@ -78,6 +80,16 @@ class ClearParameters:
         return cls(3, ROBUST_PLACEHOLDER, whole_batches=True, minimum_gain=200, flavour="robust")
 
 
+def tool_results(messages: Sequence[Message]) -> list[int]:
+    """The indices of the results that the lesson counts."""
+    return [index for index, message in enumerate(messages) if message.get("role") == "tool"]
+
+
+def old_results(results: Sequence[int], keep: int) -> Sequence[int]:
+    """All but the last `keep` of them; all where that is 0 or less."""
+    return results[: max(len(results) - max(keep, 0), 0)]
+
+
 def plan(
     entries: tuple[Entry, ...], parameters: ClearParameters, counter: TokenCounter, *, overflows: bool = True
 ) -> Plan:
@@ -89,11 +101,12 @@ def plan(
         from triptych.layers import robust_clear  # on first use: the window opens without it
 
         return robust_clear.plan(entries, parameters, counter, overflows=overflows)
-    results = [index for index, entry in enumerate(entries) if entry.message.get("role") == "tool"]
+    messages = messages_of(entries)
+    results = tool_results(messages)
     if parameters.exclude_tools:
-        names = tool_names(messages_of(entries))
+        names = tool_names(messages)
         results = [index for index in results if names.get(index) not in parameters.exclude_tools]
-    old = results[: max(len(results) - max(parameters.keep, 0), 0)]
+    old = old_results(results, parameters.keep)
     mark, placeholder = Cleared(keep=parameters.keep), parameters.placeholder
     replacements = [
         (index, entries[index].replaced({**entries[index].message, "content": placeholder}, mark))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from triptych.layers.parameters import Unit
@@ -35,7 +36,16 @@ def size(text: str, unit: Unit) -> int:
 
 def filled(template: str, values: Mapping[str, object]) -> str:
     """The template with `{name}` replaced for the names in `values`; other braces stay, and no value is looked into."""
-    return _FIELD.sub(lambda found: str(values.get(found[1], found[0])), template)
+    pieces = _pieces(template)
+    return "".join(
+        str(values.get(piece, f"{{{piece}}}")) if number % 2 else piece for number, piece in enumerate(pieces)
+    )
+
+
+@lru_cache(maxsize=64)
+def _pieces(template: str) -> list[str]:
+    """What stands between the fields of a template, and in turn their names."""
+    return _FIELD.split(template)
 
 
 def boundary_before(text: str, place: int) -> int:

@@ -11,6 +11,7 @@ from triptych.messages import (
     Message,
     ToolCall,
     answered_id,
+    call_ids,
     is_result,
     is_tool_response,
     role_of,
@@ -39,10 +40,11 @@ def owners(messages: Sequence[Message]) -> dict[int, Place]:
             continue
         if near:
             for call_id, places in near.items():
-                left[call_id] += places
+                if places:
+                    left[call_id] += places
             near = {}
-        for position, call in enumerate(tool_calls(message)):
-            near.setdefault(call.id, deque()).append((index, position))
+        for position, call_id in enumerate(call_ids(message)):
+            near.setdefault(call_id, deque()).append((index, position))
     return found
 
 

@@ -74,7 +74,8 @@ def _said(message: Message) -> str:
 
 def _clipped(text: str, longest: int) -> str:
     """A block of which no line can pass for the beginning of another."""
-    text = text.replace("\n[", "\n [")
+    if "\n[" in text:
+        text = text.replace("\n[", "\n [")
     if len(text) <= longest:
         return text
     made = shortened([text], longest, notice=lambda omitted: f" [... {omitted} characters left out ...] ")

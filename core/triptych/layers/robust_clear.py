@@ -134,11 +134,9 @@ def _replacements(
 
 def _content(text: str, call: ToolCall | None, parameters: ClearParameters) -> str:
     """The placeholder, between what stays of the text."""
-    values = {
-        "tool": call.name if call else "",
-        "arguments": one_line(call.arguments, LONGEST_ARGUMENTS) if call else "",
-        "characters": len(text),
-    }
+    values: dict[str, object] = {"tool": call.name if call else "", "characters": len(text)}
+    if "{arguments}" in parameters.placeholder:
+        values["arguments"] = one_line(call.arguments, LONGEST_ARGUMENTS) if call else ""
     placeholder = filled(parameters.placeholder, values)
     head_end = boundary_before(text, parameters.head_characters)
     tail_start = boundary_after(text, max(len(text) - parameters.tail_characters, head_end))

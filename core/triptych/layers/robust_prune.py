@@ -88,9 +88,10 @@ def shorter(text: str, tool: str, parameters: PruneParameters, counter: TokenCou
 
 def _candidates(text: str, tool: str, parameters: PruneParameters) -> Iterator[str]:
     notice = NOTICE.format(tool=tool)
-    lines = text.split("\n")
-    if len(lines) > parameters.max_lines:
-        yield "\n".join([*lines[: parameters.head_lines], notice, *lines[len(lines) - parameters.tail_lines :]])
+    if text.count("\n") >= parameters.max_lines:
+        head = text.split("\n", parameters.head_lines)[: parameters.head_lines]
+        tail = text.rsplit("\n", parameters.tail_lines)[1:]
+        yield "\n".join([*head, notice, *tail])
     if len(text) > parameters.max_characters:
         head_end = boundary_before(text, parameters.head_characters)
         tail_start = boundary_after(text, len(text) - parameters.tail_characters)
