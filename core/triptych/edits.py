@@ -119,12 +119,16 @@ def apply_in_place(entries: list[Entry], edits: Sequence[Edit]) -> None:
     """Like `apply`, on a list of the caller's own; on EditConflict that list is unchanged."""
     places: list[int] = []
     positions: dict[int, int] = {}
+    end = 0
     for edit in edits:
         place = _hinted_place(entries, edit)
         if place is None:
             positions = positions or {entry.id: position for position, entry in enumerate(entries)}
             place = _searched_place(entries, edit, positions)
+        if place < end:  # not in rising order, so that they could not be taken back
+            raise EditConflict("edit.entries_changed", index=place)
         places.append(place)
+        end = place + len(edit.removed)
     # From the end, so that places found beforehand stay right.
     for place, edit in reversed(list(zip(places, edits, strict=True))):
         entries[place : place + len(edit.removed)] = edit.inserted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -76,24 +76,6 @@ class Timeline:
         # The states worth keeping: where edits are applied next, and what is on screen. All others are walked to.
         self._states: dict[int | None, tuple[Entry, ...]] = {None: base}
 
-    @classmethod
-    def restored(cls, base: tuple[Entry, ...], changes: Iterable[Change]) -> Timeline:
-        """The timeline that these changes made, one after the other; those that follow from none of them are left out.
-
-        Raises EditConflict when the steps that lead to the head do not fit together.
-        """
-        timeline = cls(base)
-        for change in changes:
-            if isinstance(change, Draft | PolicyTaken):
-                continue
-            if isinstance(change, Step):
-                if change.parent in timeline._depths and change.id not in timeline._steps:
-                    timeline._link(change)
-            elif change.kind != "switch" or change.of in timeline._depths:
-                timeline._head = timeline._destination(change)
-        timeline._move_head(timeline._head)
-        return timeline
-
     @property
     def head(self) -> int | None:
         """The id of the step whose outcome is sent and saved; None before the first."""
@@ -131,6 +113,10 @@ class Timeline:
         for step in self._steps.values():
             for edit in step.edits:
                 yield from edit.inserted
+
+    def knows(self, step_id: int | None) -> bool:
+        """Whether there is such a step; None, which is before the first, always is."""
+        return step_id in self._depths
 
     def step(self, step_id: int) -> Step:
         return self._steps[step_id]
@@ -245,11 +231,7 @@ class Timeline:
             return self._states[step_id]
         origin = min(self._states, key=lambda known: self._distance(known, step_id))
         entries = list(self._states[origin])
-        backwards, forwards = self._way(origin, step_id)
-        for step in backwards:
-            apply_in_place(entries, inverse_of(step.edits))
-        for step in forwards:
-            apply_in_place(entries, step.edits)
+        self._walk(entries, origin, step_id)
         return tuple(entries)
 
     def _destination(self, move: Move) -> int | None:
@@ -309,6 +291,14 @@ class Timeline:
         self._states[step_id] = state
         for known in [known for known in self._states if known not in (None, self._head, self._view)]:
             del self._states[known]
+
+    def _walk(self, entries: list[Entry], origin: int | None, target: int | None) -> None:
+        """Turn the list after one step into the list after another."""
+        backwards, forwards = self._way(origin, target)
+        for step in backwards:
+            apply_in_place(entries, inverse_of(step.edits))
+        for step in forwards:
+            apply_in_place(entries, step.edits)
 
     def _distance(self, origin: int | None, target: int | None) -> int:
         return sum(map(len, self._way(origin, target)))

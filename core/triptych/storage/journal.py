@@ -47,9 +47,10 @@ def journal_path(session: Path) -> Path:
 class Journal:
     """Appends to the journal at `path`, which begins with the list `base`.
 
-    written: changes that stand in it already, with the numbers of their entries. `list_sha256` is the hash of the list
-    on disk at the beginning, None where there was none. `before_writing` may raise SessionFileError: then nothing is
-    written. Its methods may be called from any thread.
+    written: changes that stand in it already, with the numbers of their entries; with `anew` they stand in one that is
+    moved aside before anything is written, and are written once more. `list_sha256` is the hash of the list on disk at
+    the beginning, None where there was none. `before_writing` may raise SessionFileError: then nothing is written. Its
+    methods may be called from any thread.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class Journal:
         list_sha256: str | None,
         written: Written | None = None,
         before_writing: Callable[[], None] = lambda: None,
+        *,
+        anew: bool = False,
     ) -> None:
         self.path = path
         self._before_writing = before_writing
@@ -69,9 +72,11 @@ class Journal:
         self._next_number = max(self._numbers.values(), default=-1) + 1
         self._descriptor: int | None = None
         self._forgotten = written is not None and written.forgotten
-        self._begins = written is None
+        self._begins = written is None or anew
         self._pending: list[bytes] = []
         self._lock = threading.Lock()
+        if anew:
+            self._begin_anew()
 
     def prepare(self) -> None:
         """Have its beginning at hand, so that the first change of a long list is written at once."""
@@ -321,7 +326,8 @@ class _Reader:
                     raise RecordError
                 self._entries[number_of(record, "number")] = entry_of(record)
             case "base" if self._base is None:
-                self._base = tuple(self._entries[number] for number in numbers_of(record, "entries"))
+                numbers = numbers_of(record, "entries")
+                self._base = tuple(self._entries[number] for number in numbers if number in self._entries)
                 self._lists = {record["sha256"]: None}
             case "step":
                 self._changes.append(step_of(record, self._entries))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from triptych.edits import EditConflict
-from triptych.entries import Entry
+from triptych.entries import Entry, messages_of
+from triptych.restoring import restored
 from triptych.storage.atomic import is_there, sweep_leftovers
 from triptych.storage.journal import Journal, Written, journal_path, read_journal
 from triptych.storage.session_file import Loaded, OnDisk, SessionFile, SessionFileError
@@ -142,8 +143,11 @@ class Past(NamedTuple):
     reading: what the file held, None where there is none, or none that can be read. is_saved: the file holds the list
     at the head. remembered: the journal told all this; without one, marks are guessed.
     draft: what had come of an answer that never became whole. forgotten: what was before the first step is not known.
-    outside: the messages of a file that another program has changed since the journal last spoke of it.
+    outside: the messages of a file that another program has changed since the journal last spoke of it, or that the
+        journal cannot tell of any more. in_file: the step whose list the file holds, where that is known.
     policy: the one that was in force, as plain values, wherever they come from; None where the journal tells of none.
+    lost: how many of the journal's steps fit nowhere; the others stay, and the journal is moved aside whole before
+        anything is written. unusable: there is a journal of which nothing can be read; it is moved aside as well.
     """
 
     timeline: Timeline
@@ -155,6 +159,9 @@ class Past(NamedTuple):
     forgotten: bool = False
     outside: tuple[Message, ...] | None = None
     policy: Any = None
+    in_file: int | None = None
+    lost: int = 0
+    unusable: bool = False
 
 
 def begun(path: Path, entries: tuple[Entry, ...]) -> Past:
@@ -176,8 +183,9 @@ def opened(path: Path) -> Past:
         if past is None:
             raise
         return past
-    past = _taken_up(file, written, loaded) if written is not None and loaded.ours else None
-    return past or _without_memory(file, loaded)
+    if written is not None and loaded.ours:
+        return _taken_up(file, written, loaded)
+    return _without_memory(file, loaded)._replace(unusable=loaded.ours and _holds_something(journal_path(path)))
 
 
 def list_alone(path: Path) -> Past:
@@ -202,10 +210,10 @@ def timeline_on_disk(path: Path) -> Timeline | None:
     written = read_journal(journal_path(path))
     if written is None:
         return None
-    with suppress(OSError, EditConflict, KeyError):
+    with suppress(OSError, KeyError):
         with path.open("rb") as file:
             sha256 = file_digest(file, "sha256").hexdigest()
-        timeline = Timeline.restored(written.base, written.changes)
+        timeline = restored(written.base, written.changes).timeline
         timeline.switch(written.lists[sha256])
         return timeline
     return None
@@ -217,29 +225,44 @@ def entries_on_disk(path: Path) -> tuple[Entry, ...] | None:
     return timeline.entries(timeline.head) if timeline is not None else None
 
 
-def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Past | None:
-    """What the journal leads to; None where its steps do not fit together."""
-    try:
-        timeline = Timeline.restored(written.base, written.changes)
-    except EditConflict:
-        return None
-    on_disk = loaded.on_disk if loaded else None
+def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Past:
+    """What the journal leads to."""
+    timeline, changes, lost = restored(written.base, written.changes)
+    if lost:
+        lists = {sha256: head for sha256, head in written.lists.items() if timeline.knows(head)}
+        written = written._replace(changes=changes, lists=lists or {None: None})
+    on_disk = loaded.on_disk if loaded is not None else None
     policy = next((each.table for each in reversed(written.changes) if isinstance(each, PolicyTaken)), None)
     past = Past(
         timeline,
-        _kept(file, written.base, on_disk, written),
+        _kept(file, written.base, on_disk, written, anew=lost > 0),
         is_saved=False,
         remembered=True,
         draft=written.draft,
         forgotten=written.forgotten,
         policy=policy,
+        lost=lost,
     )
     if loaded is None or on_disk is None:
         return past
     past = past._replace(reading=loaded.reading)
-    if on_disk.sha256 not in written.lists:
+    if not _tells_of(written, on_disk.sha256, timeline, loaded.reading.messages):
         return past._replace(outside=tuple(loaded.reading.messages))
-    return past._replace(is_saved=written.lists[on_disk.sha256] == timeline.head)
+    in_file = written.lists[on_disk.sha256]
+    return past._replace(is_saved=in_file == timeline.head, in_file=in_file)
+
+
+def _tells_of(written: Written, sha256: str, timeline: Timeline, messages: Sequence[Message]) -> bool:
+    """Whether a journal knows this list. One with gaps may remember another by its hash."""
+    if sha256 not in written.lists or not timeline.knows(written.lists[sha256]):
+        return False
+    return not written.passed_over or messages_of(timeline.entries(written.lists[sha256])) == list(messages)
+
+
+def _holds_something(path: Path) -> bool:
+    with suppress(OSError):
+        return path.stat().st_size > 0
+    return False
 
 
 def _without_memory(file: SessionFile, loaded: Loaded) -> Past:
@@ -250,10 +273,16 @@ def _without_memory(file: SessionFile, loaded: Loaded) -> Past:
 
 
 def _kept(
-    file: SessionFile, base: tuple[Entry, ...], on_disk: OnDisk | None, written: Written | None = None
+    file: SessionFile,
+    base: tuple[Entry, ...],
+    on_disk: OnDisk | None,
+    written: Written | None = None,
+    *,
+    anew: bool = False,
 ) -> KeptSession:
     lock, sha256 = SessionLock(file.path), on_disk.sha256 if on_disk is not None else None
-    return KeptSession(file, Journal(journal_path(file.path), base, sha256, written, lock.take), lock, on_disk)
+    journal = Journal(journal_path(file.path), base, sha256, written, lock.take, anew=anew)
+    return KeptSession(file, journal, lock, on_disk)
 
 
 def put_away(path: Path) -> Path:
