@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.support_scripted_model import Answer, Checkpoints, ScriptedModel, ScriptedTool
+from tests.support_scripted_model import Answer, Checkpoints, ScriptedModel, ScriptedTool, SummarizingModel
 from tests.support_strategies import faults
 from triptych.agent import open_gate, run_turn
 from triptych.checks import would_be_refused
@@ -44,6 +44,11 @@ def tool_turn(number: int, output: str = LONG) -> list[Message]:
     ]
 
 
+def long_questions(count: int) -> list[Message]:
+    """Turns of some length, without tools."""
+    return [SYSTEM, *({**message, "content": message["content"] * 30} for message in questions(count)[1:])]
+
+
 def read(call_id: str, arguments: str = '{"path": "a.txt"}') -> tuple[str, str, str]:
     return (call_id, "read_file", arguments)
 
@@ -71,9 +76,18 @@ class Desk:
         self.tool = ScriptedTool("read_file", ())
 
     async def ask(
-        self, text: str, *script: Answer, gate: Any = open_gate, checkpoints: Checkpoints | None = None
+        self,
+        text: str,
+        *script: Answer,
+        summary: Answer | None = None,
+        gate: Any = open_gate,
+        checkpoints: Checkpoints | None = None,
     ) -> str:
-        self.model = ScriptedModel(script, window=self.window, checkpoints=checkpoints)
+        """A turn by script; with `summary`, that is the answer to each request for one, and not in the script."""
+        if summary is None:
+            self.model = ScriptedModel(script, window=self.window, checkpoints=checkpoints)
+        else:
+            self.model = SummarizingModel(script, summary, window=self.window, checkpoints=checkpoints)
         self.tool = ScriptedTool("read_file", self.outputs, checkpoints)
         return await run_turn(self.session, text, model=self.model, tools=Toolbox([self.tool]), gate=gate)
 

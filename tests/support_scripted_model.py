@@ -98,6 +98,27 @@ class ScriptedModel:
             await self._checkpoints.reach(f"model {number} said {type(delta).__name__}")
 
 
+class SummarizingModel(ScriptedModel):
+    """As ScriptedModel, the script being for questions alone; each request for a summary is answered by `summary`."""
+
+    def __init__(
+        self,
+        script: Iterable[Answer],
+        summary: Answer,
+        *,
+        window: int | None = None,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
+        super().__init__(script, window=window, checkpoints=checkpoints)
+        self._summary = summary
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        if not request.tools:
+            self._answers.insert(len(self.requests), self._summary)
+        async for delta in super().stream(request):
+            yield delta
+
+
 class ScriptedTool:
     """A tool that gives its outputs one after the other and records the arguments it was run with."""
 

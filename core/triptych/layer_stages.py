@@ -107,7 +107,7 @@ class LayerStages:
             return False
         self._summary_due = True
         await self._enter("decide", Reason("decide.too_long"))
-        await self._summarize()
+        await self._summarize(however_little=True)
         return self.summary is not None
 
     async def _run_layer_2(self, stage: Stage) -> None:
@@ -139,12 +139,15 @@ class LayerStages:
     def _overflows(self) -> bool:
         return self._model.window is not None and self._size().tokens > self._model.window
 
-    async def _summarize(self) -> None:
+    async def _summarize(self, *, however_little: bool = False) -> None:
         session, first = self._session, self._planned_summary() if self._summary_due else None
         if first is None:
             return
         if not isinstance(first, SummaryPlan):
             await self._enter("summarize", first.reason, first, actor="program")
+            return
+        if not however_little and (too_little := first.too_little()) is not None:
+            await self._enter("summarize", too_little, actor="program")
             return
         seconds = 0.0
         written = self._spare_summary(first)

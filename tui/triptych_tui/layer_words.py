@@ -30,6 +30,10 @@ ROBUST_LAYERS: Mapping[str, str] = {
     "clear.list_short": N_("~{tokens:,} tokens < {from_tokens:,}, so nothing is cleared yet"),
     "prune.nothing_to_gain": N_("{turns:,} user turns, keep {keep_turns:,}: no old tool result would get shorter"),
     "summarize.nothing_new": N_("all that is old is summarized or pinned already"),
+    "summarize.too_little": N_(
+        "what is not summarized yet is ~{old_tokens:,} of ~{tokens:,} tokens, less than {percent} %: "
+        "it waits, since a summary would save next to nothing"
+    ),
     "summarize.turns_too_long": N_(
         "the newest {keep_turns:,} turns are too long to stay all: {old:,} old messages to summarize"
         "[, in {requests:,} requests]"

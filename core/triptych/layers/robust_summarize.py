@@ -71,6 +71,15 @@ class RobustSummaryPlan(SummaryPlan):
             return Reason("summary.echo")
         return None
 
+    def too_little(self) -> Reason | None:
+        """Where what stays is too long by itself, each request would bring a summary that saves next to nothing."""
+        total, tokens, least = self.counter.total, self.counter.tokens, self.parameters.minimum_progress
+        fresh, whole = total([entry for entry in self.old if not _is_summarized(entry)]), total(self.entries)
+        if not self.so_far or fresh >= whole * least:
+            return None
+        values = {"old_tokens": tokens(fresh), "tokens": tokens(whole), "percent": round(least * 100)}
+        return Reason("summarize.too_little", values)
+
     def with_summary(self, text: str, flaw: Reason | None = None) -> Plan:
         flaws = {"flaw": flaw} if flaw is not None else {}
         if not text.strip():

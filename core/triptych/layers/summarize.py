@@ -71,7 +71,8 @@ class SummarizeParameters:
     clip_characters: how much of one message or call the summarizer gets to read.
     request_tokens: tokens by the estimator that one request for a summary may have; what is longer goes in pieces.
         None: 60 % of the model's window, and any number where that is unknown.
-    minimum_progress: the part of the tokens it replaces that a summary must save, 0 to 1.
+    minimum_progress: the part of the tokens it replaces that a summary must save, 0 to 1; also the part of the list's
+        that must be new to an earlier summary before a turn asks for the next.
     from_originals: the summarizer reads what the results were before other layers shortened them.
     """
 
@@ -153,6 +154,10 @@ class SummaryPlan:
 
     def flaw_of(self, answers: Sequence[str]) -> Reason | None:
         """Why the last answer is no summary, as far as its text tells."""
+        return None
+
+    def too_little(self) -> Reason | None:
+        """Why a turn should not ask for this summary by itself; asked for by hand it is made all the same."""
         return None
 
     def with_summary(self, text: str, flaw: Reason | None = None) -> Plan:
