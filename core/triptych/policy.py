@@ -27,29 +27,48 @@ LAYERS: tuple[Layer, ...] = get_args(Layer)
 _FIXED_ORDER: tuple[Stage, ...] = ("receive", "request", "tool", "append", "answer", "save")
 
 
+_EXCLUSIVE = ("turns", "window_share", "tokens", "messages", "on_overflow_only")
+
+
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """When layer 3 runs by itself; exactly one of the first three is set, or none: then it runs by hand only.
+    """When layer 3 runs by itself; at most one of the first five is set; where none is, it runs by hand only.
+
+    Whatever is set, a list that an endpoint finds too long is summarized.
 
     turns: at more user messages than this.
     window_share: when the context fills this part of the window (0 to 1), measured where a measure is known.
     tokens: when the context has at least this many, measured where a measure is known.
+    messages: when the list has more messages than this.
+    on_overflow_only: when the context is known to be larger than the window.
     turns_without_window: beside `window_share`, at more turns than this where the window is unknown.
+    reserve_tokens: beside `window_share`, also when fewer than this many tokens of the window are left; never before
+        half of the window is full.
     """
 
     turns: int | None = None
     window_share: float | None = None
     tokens: int | None = None
+    messages: int | None = None
+    on_overflow_only: bool = False
     turns_without_window: int | None = None
+    reserve_tokens: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("turns", "tokens", "turns_without_window"):
+        for name in ("turns", "tokens", "messages", "turns_without_window"):
             at_least(name, getattr(self, name), 1)
+        at_least("reserve_tokens", self.reserve_tokens, 0)
         if self.window_share is not None and not 0 < self.window_share <= 1:
             raise ParameterError("parameter.not_a_share", name="window_share", value=self.window_share)
-        names = [name for name in ("turns", "window_share", "tokens") if getattr(self, name) is not None]
+        names = [name for name in _EXCLUSIVE if getattr(self, name) not in (None, False)]
         if len(names) > 1:
             raise ParameterError("parameter.two_triggers", names=", ".join(names))
+
+    def threshold(self, window: int) -> int | None:
+        """How full a window of this size is, in tokens, when layer 3 runs; None where it does not go by the window."""
+        if self.window_share is None:
+            return None
+        return int(min(self.window_share * window, max(window - self.reserve_tokens, window / 2)))
 
     @classmethod
     def robust(cls) -> Trigger:
@@ -140,7 +159,7 @@ class Policy:
         if keep is not None and changed.clear:
             changed = replace(changed, clear=replace(changed.clear, keep=keep))
         if keep_turns is not None and changed.summarize:
-            summarize = replace(changed.summarize, keep_turns=keep_turns)
+            summarize = changed.summarize.with_turns(keep_turns)
             moves_along = changed.trigger.turns and changed.summarize.flavour == "lesson"
             trigger = replace(changed.trigger, turns=keep_turns) if moves_along else changed.trigger
             changed = replace(changed, summarize=summarize, trigger=trigger)
@@ -168,10 +187,16 @@ def decide(policy: Policy, entries: Sequence[Entry], size: Measured, window: int
         return Decision(
             due, Reason("decide.tokens_over" if due else "decide.tokens_within", {**values, "kind": size.kind})
         )
+    if trigger.messages is not None:
+        due, values = len(entries) > trigger.messages, {"messages": len(entries), "limit": trigger.messages}
+        return Decision(due, Reason("decide.messages_over" if due else "decide.messages_within", values))
+    if trigger.on_overflow_only:
+        due = window is not None and size.tokens > window
+        return Decision(due, Reason("decide.too_long" if due else "decide.no_overflow"))
     if trigger.window_share is not None and window is None and trigger.turns_without_window is not None:
         return _decide_by_turns(trigger.turns_without_window, policy.summarize, entries)
     if trigger.window_share is not None:
-        return _decide_by_share(trigger.window_share, size, window)
+        return _decide_by_share(trigger, size, window)
     return Decision(False, Reason("decide.by_hand_only"))
 
 
@@ -196,10 +221,10 @@ def _decide_by_turns(limit: int, parameters: SummarizeParameters, entries: Seque
     return Decision(True, Reason(over, values, variables))
 
 
-def _decide_by_share(share: float, size: Measured, window: int | None) -> Decision:
-    if window is None:
+def _decide_by_share(trigger: Trigger, size: Measured, window: int | None) -> Decision:
+    threshold = None if window is None else trigger.threshold(window)
+    if threshold is None:
         return Decision(False, Reason("decide.window_unknown"))
-    threshold = int(share * window)
     due = size.tokens >= threshold
     values = {"tokens": size.tokens, "threshold": threshold, "window": window, "kind": size.kind}
     return Decision(due, Reason("decide.share_over" if due else "decide.share_within", values))

@@ -13,7 +13,7 @@ from tests.core.test_robust_layers import entry_lists
 from tests.support_strategies import ALWAYS, TEXTS, chat_lists, faults, turns
 from triptych.checks import problems, would_be_refused
 from triptych.edits import apply, inverse_of
-from triptych.entries import Acknowledgement, Entry, Summary, entries_from, messages_of
+from triptych.entries import Entry, entries_from, messages_of
 from triptych.layers import summarize
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
@@ -25,6 +25,14 @@ PARAMETERS = st.builds(
     SummarizeParameters,
     keep_turns=st.integers(0, 4),
     kept_tokens=st.sampled_from([0, 10, 50, 200, 32_000]),
+    kept_least=st.sampled_from([0, 0, 30]),
+    kept_most=st.sampled_from([None, None, 100]),
+    keep_messages=st.none() | st.integers(1, 9),
+    count_results=st.booleans(),
+    keep_part=st.none() | st.none() | st.floats(0, 1),
+    keep_first=st.sampled_from([0, 0, 1, 2, 5]),
+    keep_question_tokens=st.sampled_from([None, None, 0, 10, 50]),
+    summary_last=st.sampled_from([False, False, False, True]),
     acknowledgement=st.sampled_from(["", "ok"]),
     prefix=st.sampled_from(["", "[so far]\n"]),
     prompt=st.sampled_from(["", "Summarize."]),
@@ -97,17 +105,22 @@ def test_systems_at_the_beginning_pins_and_a_suffix_stay(
     after = apply(entries, first.with_summary("s").edits)
     if same(after, entries):
         return
-    head = leading_system_count(messages_of(entries))
-    kept = entries[first.cut :]
+    head, kept = leading_system_count(messages_of(entries)), entries[first.cut :]
     assert same(after[:head], entries[:head])
-    assert after[head].has_mark(Summary)
-    assert after[head].message["role"] == "user"
+    assert len(kept) == 0 or not parameters.summary_last
     assert same(after[len(after) - len(kept) :], kept)
-    assert {id(entry) for entry in entries if entry.pinned} <= {id(entry) for entry in after}
-    middle = [entry for entry in after[head + 1 : len(after) - len(kept)] if not entry.has_mark(Acknowledgement)]
+    new = [entry for entry in after if entry.id >= 1_000_000]
+    assert {entry.id for entry in first.old} == set(new[0].marks[-1].of)  # type: ignore[attr-defined]
+    assert new[0].message["role"] == "user"
+    place = after.index(new[0])
+    assert place <= max(head, parameters.keep_first) or parameters.summary_last
+    assert same(after[place : place + len(new)], tuple(new))
+    if parameters.summary_last:
+        assert same(after[place:], tuple(new))
+    stayed = [entry for entry in after if entry.id < 1_000_000]
     order = {id(entry): at for at, entry in enumerate(entries)}
-    assert [order[id(entry)] for entry in middle] == sorted(order[id(entry)] for entry in middle)
-    assert {entry.id for entry in first.old} == set(after[head].marks[-1].of)  # type: ignore[attr-defined]
+    assert [order[id(entry)] for entry in stayed] == sorted(order[id(entry)] for entry in stayed)
+    assert {id(entry) for entry in entries if entry.pinned} <= {id(entry) for entry in stayed}
 
 
 @ALWAYS
@@ -135,7 +148,7 @@ def test_what_arrived_meanwhile_is_kept(
 
 @ALWAYS
 @given(entry_lists(), PARAMETERS, ESTIMATOR)
-def test_the_newest_question_is_never_summarized_while_it_is_answered(
+def test_the_newest_question_and_what_is_not_answered_yet_stay(
     entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter
 ) -> None:
     asked = Entry(900_000, {"role": "user", "content": "What now?"})
@@ -147,7 +160,11 @@ def test_the_newest_question_is_never_summarized_while_it_is_answered(
     for arrived in ((asked,), (asked, *working)):
         whole = (*entries, *arrived)
         after = apply(whole, done(whole, parameters, counter, "s").edits)
-        assert same(after[len(after) - len(arrived) :], arrived)
+        if parameters.summary_last:  # of what it stands for, only questions stay, where that is asked for
+            assert asked in after or parameters.keep_question_tokens is None
+        else:
+            assert asked in after
+            assert same(after[len(after) - len(arrived[-2:]) :], arrived[-2:])
 
 
 @ALWAYS

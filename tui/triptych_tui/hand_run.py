@@ -130,4 +130,7 @@ def with_texts(parameters: Parameters, texts: Mapping[str, str]) -> Parameters:
             values[name] = kind(text)
         except ValueError:
             raise ParameterError("parameter.not_a_number", name=name, value=text) from None
+    keep_turns = values.get("keep_turns")
+    if isinstance(parameters, SummarizeParameters) and keep_turns not in (None, parameters.keep_turns):
+        return parameters.with_turns(keep_turns)
     return replace(parameters, **values)

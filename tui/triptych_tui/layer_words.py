@@ -42,6 +42,17 @@ ROBUST_LAYERS: Mapping[str, str] = {
         "the newest turn alone is too long: its question stays, {old:,} old messages to summarize"
         "[, in {requests:,} requests]"
     ),
+    "summarize.old_messages": N_(
+        "keep the newest {keep:,} messages: {old:,} old messages to summarize[, in {requests:,} requests]"
+    ),
+    "summarize.old_part": N_(
+        "keep the newest {percent} % of the list: {old:,} old messages to summarize[, in {requests:,} requests]"
+    ),
+    "summarize.questions_stay": N_(
+        "no newest part stays, and of the old one some questions: {old:,} messages to summarize"
+        "[, in {requests:,} requests]"
+    ),
+    "summarize.nothing_old": N_("{messages:,} messages: nothing old to summarize"),
     "summarize.refused": N_("this is no summary: {flaw}; so all messages stay; try again or write one yourself"),
     "summarize.not_smaller": N_(
         "the summary is not smaller than what it stands for, ~{old_tokens:,} → ~{new_tokens:,} tokens, "
@@ -55,6 +66,9 @@ ROBUST_LAYERS: Mapping[str, str] = {
     "summary.error_message": N_("the answer is an error message, “{text}”"),
     "decide.tokens_over": N_("{kind}{tokens:,} tokens ≥ {threshold:,}, so summarize"),
     "decide.tokens_within": N_("{kind}{tokens:,} tokens < {threshold:,}, so nothing to summarize"),
+    "decide.messages_over": N_("{messages:,} messages > {limit:,}, so summarize"),
+    "decide.messages_within": N_("{messages:,} messages ≤ {limit:,}, so nothing to summarize"),
+    "decide.no_overflow": N_("only a list that is too long for the model's window is summarized"),
     "decide.refused_before": N_("no summary came about in this turn, so none is asked for again"),
     "repair.done": N_(
         "an endpoint would refuse the list, so it is repaired[; results of no call taken out: {orphans}]"

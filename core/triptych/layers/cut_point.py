@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple, get_args
 
 from triptych.entries import Acknowledgement, Entry, Summary, messages_of
 from triptych.layers.exchanges import owners, pinned_indices, real_turn_starts, safe_cuts
-from triptych.messages import is_result, is_tool_response, leading_system_count, role_of, tool_calls
+from triptych.layers.summarize import SummarizeParameters
+from triptych.messages import Message, is_result, is_tool_response, leading_system_count, role_of, tool_calls
 from triptych.tokens import TokenCounter
 
-Way = Literal["turns", "fewer_turns", "inside_turn"]
+Way = Literal["turns", "fewer_turns", "inside_turn", "messages", "part", "questions"]
 WAYS: tuple[Way, ...] = get_args(Way)
 
 
 class CutPoint(NamedTuple):
-    """`entries[start:cut]` is old, save what `stays`: indices of what is pinned and of a parted turn's question.
+    """`entries[start:cut]` is old, save what `stays`: indices of what is pinned and of questions.
 
-    way: `turns` where as many stay as asked for, `fewer_turns` where these are too long, `inside_turn` where the newest
-    alone is. turns: how many there are.
+    way: `turns`, `messages` or `part` where as much stays as these ask for; `fewer_turns` where that is too long,
+        `inside_turn` where the newest turn alone is; `questions` where nothing else stays. turns: how many there are.
     """
 
     start: int
@@ -29,63 +30,147 @@ class CutPoint(NamedTuple):
     turns: int
 
 
-def cut_point(entries: Sequence[Entry], keep_turns: int, budget: int | None, counter: TokenCounter) -> CutPoint:
-    """The cut that keeps the newest `keep_turns` turns, or what of them fits into `budget` (a weight).
+class _Ground(NamedTuple):
+    """A list, and where it can be parted.
 
-    It never parts a result from its call, and stands before a user message; only within the newest turn before an
-    assistant message that follows results, so that all that is old has been answered.
+    start: how many messages at the beginning stay. is_safe: for each index whether a cut before it parts no result
+    from its call. turns: the indices of questions. starts: of those behind the beginning that a cut can stand before.
+    """
+
+    entries: Sequence[Entry]
+    messages: Sequence[Message]
+    start: int
+    is_safe: Sequence[bool]
+    turns: Sequence[int]
+    starts: Sequence[int]
+    pinned: set[int]
+    counter: TokenCounter
+
+
+def cut_point(
+    entries: Sequence[Entry], parameters: SummarizeParameters, budget: int | None, counter: TokenCounter
+) -> CutPoint:
+    """The cut behind which stays what the parameters ask for, or what of that fits into `budget` (a weight).
+
+    It never parts a result from its call. By turns it stands before a question; only within the newest turn before an
+    assistant message that follows results, so that all that is old has been answered. The question of a newest turn
+    that is parted stays.
     """
     messages = messages_of(entries)
     owner_of = owners(messages)
-    is_safe = safe_cuts(messages, owner_of)
-    start, turns = leading_system_count(messages), real_turn_starts(entries)
-    pinned = pinned_indices(entries, owner_of)
+    is_safe, turns = safe_cuts(messages, owner_of), real_turn_starts(entries)
+    start = _start(entries, messages, parameters.keep_first, is_safe)
     starts = [index for index in turns if index >= start and is_safe[index]]
+    ground = _Ground(entries, messages, start, is_safe, turns, starts, pinned_indices(entries, owner_of), counter)
+    cut, way = _wanted(ground, parameters)
+    if not parameters.summary_last:
+        cut, way = _within(ground, cut, way, budget)
+    parted = turns[-1:] if turns and turns[-1] < cut < len(entries) else ()
+    stays = frozenset((*ground.pinned, *parted, *_questions(ground, cut, parameters.keep_question_tokens)))
+    return CutPoint(start, cut, stays, way, len(turns))
 
-    def found(cut: int, way: Way, question: Sequence[int] = ()) -> CutPoint:
-        return CutPoint(start, cut, frozenset((*pinned, *question)), way, len(turns))
 
-    base = _base(entries, keep_turns, start, turns, starts)
-    room = _room(entries, pinned, budget, counter)
+def _start(entries: Sequence[Entry], messages: Sequence[Message], keep_first: int, is_safe: Sequence[bool]) -> int:
+    """Behind the first messages that stay; an earlier summary is none of them."""
+    systems = leading_system_count(messages)
+    summary = next((index for index, entry in enumerate(entries) if entry.has_mark(Summary)), len(entries))
+    wanted = min(keep_first, summary)
+    return next((index for index in range(wanted, systems, -1) if is_safe[index]), systems)
+
+
+def _wanted(ground: _Ground, parameters: SummarizeParameters) -> tuple[int, Way]:
+    """The cut that keeps what is asked for, where there are several that keeps most."""
+    if parameters.summary_last:
+        return len(ground.entries), "questions"
+    cuts: list[tuple[int, Way]] = []
+    if parameters.keep_messages is not None:
+        cuts.append((_by_messages(ground, parameters.keep_messages, parameters.count_results), "messages"))
+    if parameters.keep_part is not None:
+        cuts.append((_by_part(ground, parameters.keep_part, parameters.keep_messages is not None), "part"))
+    return min(cuts, default=(_by_turns(ground, parameters.keep_turns), "turns"))
+
+
+def _by_turns(ground: _Ground, keep: int) -> int:
+    """The cut that keeps so many turns, moved back to one that parts nothing."""
+    if keep == 0:
+        wanted = len(ground.entries) if _is_at_rest(ground) else ground.turns[-1] if ground.turns else ground.start
+    else:
+        wanted = ground.turns[-keep] if len(ground.turns) > keep else ground.start
+    if wanted == len(ground.entries):
+        return wanted
+    return max((ground.start, *(index for index in ground.starts if index <= wanted)))
+
+
+def _by_messages(ground: _Ground, keep: int, count_results: bool) -> int:
+    """The cut that keeps so many messages, moved back to one that parts nothing."""
+    counted = [index for index, message in enumerate(ground.messages) if count_results or not is_result(message)]
+    wanted = counted[-keep] if len(counted) >= keep else 0
+    return next((index for index in range(wanted, ground.start, -1) if ground.is_safe[index]), ground.start)
+
+
+def _by_part(ground: _Ground, part: float, anywhere: bool) -> int:
+    """The cut that keeps no more than this part of the list's weight.
+
+    Each time a part of what is left would be less: where nothing was added since the newest summary, all stays.
+    """
+    newest = max((entry.id for entry in ground.entries if entry.has_mark(Summary)), default=None)
+    if newest is not None and all(entry.id <= newest or entry.has_mark(Acknowledgement) for entry in ground.entries):
+        return ground.start
+    weights = [ground.counter.weight(entry) for entry in ground.entries[ground.start :]]
+    kept, allowed = sum(weights), part * sum(weights)
+    starts = frozenset(ground.starts)
+    for index, weight in enumerate(weights, ground.start):
+        if kept <= allowed and (ground.is_safe[index] if anywhere else index in starts):
+            return index
+        kept -= weight
+    return _by_turns(ground, 0)
+
+
+def _within(ground: _Ground, base: int, way: Way, budget: int | None) -> tuple[int, Way]:
+    """The cut at `base`, or one that keeps less, so that what stays is within the budget."""
+    room = _room(ground, budget)
     if room is None or room[base] >= 0:
-        return found(base, "turns")
-    for index in starts:
+        return base, way
+    for index in ground.starts:
         if index > base and room[index] >= 0:
-            return found(index, "fewer_turns")
-    newest = turns[-1] if turns else start
-    question = turns[-1:]
-    needed = sum(counter.weight(entries[index]) for index in question)
-    batch_ends = [
-        index
-        for index in range(newest + 1, len(entries))
-        if is_safe[index]
-        and role_of(messages[index]) == "assistant"
-        and (is_result(messages[index - 1]) or is_tool_response(messages[index - 1]))
-    ]
+            return index, "fewer_turns"
+    newest = ground.turns[-1] if ground.turns else ground.start
+    needed = sum(ground.counter.weight(ground.entries[index]) for index in ground.turns[-1:])
+    batch_ends = [index for index in range(max(newest + 1, base), len(ground.entries)) if _ends_batch(ground, index)]
     if batch_ends:
         fitting = (index for index in batch_ends if room[index] >= needed)
-        return found(next(fitting, batch_ends[-1]), "inside_turn", question)
-    least = max((base, *starts[-1:]))
-    return found(least, "fewer_turns" if least > base else "turns")
+        return next(fitting, batch_ends[-1]), "inside_turn"
+    least = max((base, *ground.starts[-1:]))
+    return least, "fewer_turns" if least > base else way
 
 
-def _base(entries: Sequence[Entry], keep_turns: int, start: int, turns: Sequence[int], starts: Sequence[int]) -> int:
-    """The cut that keeps so many turns, moved back to one that parts nothing."""
-    if keep_turns == 0:
-        wanted = len(entries) if _is_at_rest(entries) else turns[-1] if turns else start
-    else:
-        wanted = turns[-keep_turns] if len(turns) > keep_turns else start
-    if wanted == len(entries):
-        return wanted
-    return max((start, *(index for index in starts if index <= wanted)))
+def _ends_batch(ground: _Ground, index: int) -> bool:
+    """Whether the model goes on here after a complete batch of results."""
+    before = ground.messages[index - 1]
+    is_answer = ground.is_safe[index] and role_of(ground.messages[index]) == "assistant"
+    return is_answer and (is_result(before) or is_tool_response(before))
 
 
-def _is_at_rest(entries: Sequence[Entry]) -> bool:
+def _is_at_rest(ground: _Ground) -> bool:
     """Whether the model has had the last word, and asks for nothing."""
-    return bool(entries) and role_of(entries[-1].message) == "assistant" and not tool_calls(entries[-1].message)
+    messages = ground.messages
+    return bool(messages) and role_of(messages[-1]) == "assistant" and not tool_calls(messages[-1])
 
 
-def _room(entries: Sequence[Entry], pinned: set[int], budget: int | None, counter: TokenCounter) -> list[int] | None:
+def _questions(ground: _Ground, cut: int, tokens: int | None) -> Iterator[int]:
+    """The newest questions before the cut that have no more tokens than this together; of all the newest anyhow."""
+    if tokens is None:
+        return
+    left = tokens * ground.counter.estimator.denominator
+    for index in reversed(ground.turns):
+        if index < cut:
+            left -= ground.counter.weight(ground.entries[index])
+            if left < 0 and index != ground.turns[-1]:
+                return
+            yield index
+
+
+def _room(ground: _Ground, budget: int | None) -> list[int] | None:
     """For each cut, and the end: what of the budget is left when all behind it stays; None without a budget.
 
     What stays in any case does not count.
@@ -93,7 +178,9 @@ def _room(entries: Sequence[Entry], pinned: set[int], budget: int | None, counte
     if budget is None:
         return None
     weights = [
-        0 if index in pinned or entry.has_mark(Summary) or entry.has_mark(Acknowledgement) else counter.weight(entry)
-        for index, entry in enumerate(entries)
+        0
+        if index in ground.pinned or entry.has_mark(Summary) or entry.has_mark(Acknowledgement)
+        else ground.counter.weight(entry)
+        for index, entry in enumerate(ground.entries)
     ]
     return [budget - weight for weight in accumulate(reversed(weights), initial=0)][::-1]

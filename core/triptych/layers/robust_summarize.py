@@ -25,7 +25,14 @@ RESERVED_SHARE = 0.2
 LEAST_ROOM = 100
 """Tokens that a piece has room for in any case."""
 
-_WAYS = ("summarize.old_turns", "summarize.turns_too_long", "summarize.inside_turn")
+_WAYS = (
+    "summarize.old_turns",
+    "summarize.turns_too_long",
+    "summarize.inside_turn",
+    "summarize.old_messages",
+    "summarize.old_part",
+    "summarize.questions_stay",
+)
 """Reasons, in the order of the ways to cut."""
 
 LEAST_ECHO = 400
@@ -113,7 +120,8 @@ class RobustSummaryPlan(SummaryPlan):
         start, cut = self.start, self.cut
         stays = tuple(self.entries[index] for index in range(start, cut) if index in self.point.stays)
         after = self.entries[start - 1].id if start else None
-        return Edit(start, after, self.entries[start:cut], (*inserted, *stays))
+        summary_last = self.parameters.summary_last
+        return Edit(start, after, self.entries[start:cut], (*stays, *inserted) if summary_last else (*inserted, *stays))
 
 
 def plan(
@@ -125,8 +133,7 @@ def plan(
     original_of: Callable[[int], Entry | None] | None,
 ) -> SummaryPlan | Plan:
     """The first act. What is summarized or pinned already is no reason to ask for another summary."""
-    kept_tokens = parameters.kept_tokens if window is None else int(parameters.kept_share * window)
-    point = cut_point(entries, parameters.keep_turns, kept_tokens * counter.estimator.denominator, counter)
+    point = cut_point(entries, parameters, _kept_tokens(parameters, window) * counter.estimator.denominator, counter)
     old = [index for index in range(point.start, point.cut) if index not in point.stays]
     earlier = [index for index in old if entries[index].has_mark(Summary)]
     fresh = [index for index in old if not _is_summarized(entries[index])]
@@ -135,9 +142,18 @@ def plan(
     # A character has less than 2 tokens by any estimator here.
     longest = parameters.clip_characters if room is None else min(parameters.clip_characters, room // 2)
     blocks = list(rendered(entries, fresh, longest, original_of))
-    values = {"turns": point.turns, "keep_turns": parameters.keep_turns, "old": len(old)}
+    values = {
+        "messages": len(entries),
+        "turns": point.turns,
+        "keep_turns": parameters.keep_turns,
+        "keep": parameters.keep_messages,
+        "percent": None if parameters.keep_part is None else round(parameters.keep_part * 100),
+        "old": len(old),
+    }
     if not blocks:
-        nothing = Reason("summarize.nothing_new" if old else "summarize.too_few_turns", values)
+        by_turns = point.way not in ("messages", "part", "questions")
+        few = Reason("summarize.too_few_turns" if by_turns else "summarize.nothing_old", values)
+        nothing = Reason("summarize.nothing_new", values) if old else few
         return make_plan("summarize", entries, (), nothing, counter)
     room_weight = None if room is None else room * counter.estimator.denominator
     pieces = tuple(in_pieces(blocks, room_weight, counter.estimator.weight))
@@ -154,6 +170,13 @@ def plan(
         so_far=so_far,
         pieces=pieces,
     )
+
+
+def _kept_tokens(parameters: SummarizeParameters, window: int | None) -> int:
+    """The tokens that what stays may have."""
+    kept = parameters.kept_tokens if window is None else int(parameters.kept_share * window)
+    most = kept if parameters.kept_most is None else min(kept, parameters.kept_most)
+    return max(most, parameters.kept_least)
 
 
 def _is_summarized(entry: Entry) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
 from triptych.edits import Edit
@@ -68,6 +68,15 @@ class SummarizeParameters:
     kept_share: the part of the model's window that the turns that stay may fill, 0 to 1. Beyond it fewer stay, and at
         last the newest is parted after a complete batch of results.
     kept_tokens: the same in tokens by the estimator, where the window is unknown.
+    kept_least, kept_most: tokens by the estimator between which that always is; None for any number.
+    keep_messages: the newest messages that stay, instead of turns; a result among them brings its call along.
+    count_results: whether results count among these.
+    keep_part: the newest part of the list, by tokens and 0 to 1, that stays at most, instead of turns; cut before a
+        question, or before any message where `keep_messages` is set too: of the two what keeps more.
+    keep_first: the first messages that stay before the summary, all leading system messages being among them.
+    keep_question_tokens: the newest questions of the old part that stay verbatim, as long as they have no more tokens
+        by the estimator together; the newest stays in any case. None for no question.
+    summary_last: nothing else stays, no newest part either; the summary, which stands last, is about all of it.
     clip_characters: how much of one message or call the summarizer gets to read.
     request_tokens: tokens by the estimator that one request for a summary may have; what is longer goes in pieces.
         None: 60 % of the model's window, and any number where that is unknown.
@@ -83,6 +92,14 @@ class SummarizeParameters:
     focus: str = ""
     kept_share: float = 0.5
     kept_tokens: int = 32_000
+    kept_least: int = 0
+    kept_most: int | None = None
+    keep_messages: int | None = None
+    count_results: bool = True
+    keep_part: float | None = None
+    keep_first: int = 0
+    keep_question_tokens: int | None = None
+    summary_last: bool = False
     clip_characters: int = 2000
     request_tokens: int | None = None
     minimum_progress: float = 0.1
@@ -92,11 +109,16 @@ class SummarizeParameters:
     def __post_init__(self) -> None:
         one_of("flavour", self.flavour, get_args(Flavour))
         at_least("keep_turns", self.keep_turns, 1 if self.flavour == "lesson" else 0)
-        at_least("kept_tokens", self.kept_tokens, 0)
-        at_least("clip_characters", self.clip_characters, 1)
-        at_least("request_tokens", self.request_tokens, 1)
-        share("kept_share", self.kept_share)
-        share("minimum_progress", self.minimum_progress)
+        for name in ("kept_tokens", "kept_least", "kept_most", "keep_first", "keep_question_tokens"):
+            at_least(name, getattr(self, name), 0)
+        for name in ("keep_messages", "clip_characters", "request_tokens"):
+            at_least(name, getattr(self, name), 1)
+        for name in ("kept_share", "keep_part", "minimum_progress"):
+            share(name, getattr(self, name))
+
+    def with_turns(self, keep_turns: int) -> SummarizeParameters:
+        """The same keeping so many turns, whatever else it counted by."""
+        return replace(self, keep_turns=keep_turns, keep_messages=None, keep_part=None)
 
     @classmethod
     def lesson(cls) -> SummarizeParameters:

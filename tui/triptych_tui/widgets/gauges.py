@@ -57,7 +57,8 @@ class Gauges(Widget):
         return [Span(glyphs_of(self).rule * self.size.width, "rule")]
 
     def _context_row(self) -> Sequence[Span]:
-        window = Window(self._window, self._sheet.session.policy.trigger.window_share)
+        threshold = self._sheet.session.policy.trigger.threshold(self._window) if self._window else None
+        window = Window(self._window, threshold / self._window if self._window and threshold else None)
         return context_row(
             self._present_load(),
             window,
