@@ -1,7 +1,8 @@
 """Failures that users of other agents have reported, each put to the preset `robust` in a whole turn.
 
 Every request is one that an API accepts and holds the question; every change can be taken back. What single layers make
-of such lists is in test_robust_clear.py, test_robust_truncate.py and test_robust_compaction.py.
+of such lists is in test_robust_clear.py, test_robust_truncate.py and test_robust_compaction.py; what is typed while a
+list is summarized stays: tests/tui/test_unlucky_moments.py.
 """
 
 from __future__ import annotations

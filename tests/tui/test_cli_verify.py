@@ -95,6 +95,11 @@ class TestVerdicts:
         told = answer_of(cli.run("verify", cli.file.with_name("mine.py"), "--map", "mine=cut_tool_result", "--json"))
         assert told["functions"][0]["called"] == "mine"
 
+    def test_standard_input(self, cli: CommandLine) -> None:
+        result = cli.run("verify", "-", stdin=CUT)
+        assert (result.exit_code, result.stdout.splitlines()[1][:22]) == (0, "not in standard input:")
+        assert "standard input:3 stops it" in fault_of(cli.run("verify", "-", stdin="a\nb\n("), 3)
+
     def test_long_values_are_cut_on_the_screen_and_whole_in_json(self, cli: CommandLine) -> None:
         source = "def cut_tool_result(text, limit):\n    return 'y' * 5000\n"
         (line,) = [line for line in verdict_on(cli, source).splitlines() if "yyy" in line]
@@ -338,6 +343,18 @@ os.read(read, 1)
             passes(cli, source + CUT)
         finally:
             os.kill(int(left.read_text()), signal.SIGKILL)
+
+    async def test_it_ends_when_the_program_is_killed(self, cli: CommandLine, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        source = (
+            f"import time\ndef cut_tool_result(*given):\n    held = open({str(pipe)!r}, 'w')\n    time.sleep(1e6)\n"
+        )
+        process = await cli.started("verify", written(cli, source), "--seconds", 60)
+        with await asyncio.to_thread(pipe.open, "rb") as running:
+            process.kill()
+            await process.wait()
+            assert await asyncio.wait_for(asyncio.to_thread(running.read), 30) == b""
 
     async def test_ctrl_c_ends_it_with_all_it_started(self, cli: CommandLine, tmp_path: Path) -> None:
         pipe = tmp_path / "pipe"

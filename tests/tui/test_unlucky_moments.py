@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from textual.events import Click
 from tests.support_command_line import CommandLine, fault_of
 from tests.support_openai_server import DROP, OpenAIServer, Received, Reply, answer, serve, stalled
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
-from tests.support_scripted_model import ScriptedModel, says
+from tests.support_scripted_model import ScriptedModel, SummarizingModel, says
 from tests.support_terminal import KEYS, Terminal
 from tests.support_workbench import workbench
+from triptych.models.base import Delta, Request
 from triptych.models.openai import OpenAIModel
 from triptych_tui.screens.palette import Palette
 from triptych_tui.widgets.parameter_form import ParameterInput
@@ -51,6 +53,38 @@ async def test_a_question_that_fails_returns_before_what_was_typed_meanwhile(tmp
             hold.set()
             await until(pilot, lambda: "Esc dismiss" in screen_text(app), "the sentence")
             await until(pilot, lambda: app.screen.query_one(PromptText).text == "lost\nnext", "both texts")
+
+
+class WaitingForTheSummary(SummarizingModel):
+    """Writes a summary when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__([says("Yes.")], says("They talked about numbers."))
+        self.go_on = asyncio.Event()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        async for delta in super().stream(request):
+            if not request.tools:
+                await self.go_on.wait()
+            yield delta
+
+
+async def test_the_list_is_summarized_while_the_next_question_is_typed(tmp_path: Path) -> None:
+    model = WaitingForTheSummary()
+    session = opened(tmp_path / "s.json", tool_talk(3), model)
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"fourth", "enter")
+        await until(pilot, lambda: len(model.requests) == 1, "the request for a summary")
+        await pilot.press(*"and ")
+        model.go_on.set()
+        await pilot.press(*"then")
+        await until(pilot, lambda: "Yes." in screen_text(app), "the answer")
+        prompt = app.screen.query_one(PromptText)
+        assert (prompt.text, prompt.has_focus) == ("and then", True)
+    contents = [entry.message["content"] for entry in session.session.entries]
+    assert contents[1] == "[以下是此前对话的摘要]\nThey talked about numbers."
+    assert contents[-2:] == ["fourth", "Yes."]
 
 
 async def _at_once(seconds: float) -> None:

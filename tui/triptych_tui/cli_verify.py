@@ -87,7 +87,7 @@ def verify(ctx: click.Context, file: str, maps: tuple[str, ...], seconds: float,
     if json_wanted:
         print_json({"functions": [_as_json(verdict) for verdict in told], "missing": missing})
     elif missing:
-        print_lines([_("not in {file}: {names}").format(file=shown(file), names=", ".join(missing))])
+        print_lines([_("not in {file}: {names}").format(file=_name(file), names=", ".join(missing))])
     ctx.exit(0 if all(verdict.passed for verdict in told) else 1)
 
 
@@ -95,6 +95,10 @@ def _known() -> tuple[str, ...]:
     from triptych.verifying.cases import NAMES
 
     return NAMES
+
+
+def _name(file: str) -> str:
+    return _("standard input") if file == STANDARD_INPUT else shown(file)
 
 
 def _called(maps: tuple[str, ...]) -> dict[str, str]:
@@ -120,11 +124,11 @@ def _source(file: str) -> SourceFile:
     path = Path(file)
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # reading a folder says by itself what is wrong
-        raise Fault(FILE, _("{file} is no regular file; name a Python file").format(file=shown(file)))
+        raise Fault(FILE, _("{file} is no regular file; name a Python file").format(file=_name(file)))
     with path.open("rb") as opened:
         source = opened.read(LARGEST + 1)
     if len(source) > LARGEST:
-        raise Fault(FILE, _("{file} is too large to be a file of functions").format(file=shown(file)))
+        raise Fault(FILE, _("{file} is too large to be a file of functions").format(file=_name(file)))
     return SourceFile(str(path.absolute()), source)
 
 
@@ -133,21 +137,21 @@ def _check(file: str, loaded: Loaded, called: Mapping[str, str], seconds: float)
     if loaded.no_answer is not None:
         why = _(NO_ANSWER[loaded.no_answer]).format(seconds=f"{seconds:g}")
         sentence = _("{file} could not be loaded: {why}; what it runs by itself belongs under if __name__ == {main}")
-        raise Fault(FILE, sentence.format(file=shown(file), why=why, main='"__main__"'))
+        raise Fault(FILE, sentence.format(file=_name(file), why=why, main='"__main__"'))
     if loaded.stopped is not None:
-        place = f"{file}:{loaded.stopped.line}" if loaded.stopped.line is not None else file
+        place = _name(file) + (f":{loaded.stopped.line}" if loaded.stopped.line is not None else "")
         error = f"{loaded.stopped.error}: {loaded.stopped.text}"[:LONGEST_TEXT]
         if not loaded.found:
             sentence = _("{place} stops it from being loaded: {error}; mend that")
-            raise Fault(FILE, sentence.format(place=shown(place), error=shown(error)))
+            raise Fault(FILE, sentence.format(place=place, error=shown(error)))
         sentence = _("triptych: {place} stopped it: {error}; what it had defined until then is verified")
-        click.echo(sentence.format(place=shown(place), error=shown(error)), err=True)
+        click.echo(sentence.format(place=place, error=shown(error)), err=True)
     for ours, theirs in called.items():
         if ours not in loaded.found:
-            raise Fault(USAGE, _("{file} has no function {name}").format(file=shown(file), name=shown(theirs)))
+            raise Fault(USAGE, _("{file} has no function {name}").format(file=_name(file), name=shown(theirs)))
     if not loaded.found:
         sentence = _("{file} has none of the lesson's functions: {known}; name yours with --map THEIRS=OURS")
-        raise Fault(USAGE, sentence.format(file=shown(file), known=", ".join(_known())))
+        raise Fault(USAGE, sentence.format(file=_name(file), known=", ".join(_known())))
 
 
 def _as_json(verdict: Verdict) -> dict[str, Any]:

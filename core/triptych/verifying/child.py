@@ -11,6 +11,7 @@ that no method of a foreign class is ever called.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,6 +19,8 @@ from copy import deepcopy
 from json import dumps, loads
 from math import isfinite
 from pathlib import Path
+from threading import Thread
+from time import sleep
 from types import ModuleType
 from typing import Any
 
@@ -154,13 +157,14 @@ def _line_in(path: str, error: BaseException) -> int | None:
     return line
 
 
-def serve(cpu_seconds: int) -> None:
-    """Answer requests until there are no more."""
+def serve(parent: int, cpu_seconds: int) -> None:
+    """Answer requests of the process `parent` until there are no more."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     _limit(cpu_seconds)
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
     this_process, folder, defined = os.getpid(), Path.cwd(), dict[str, Any]()
     for line in requests:
         request = loads(line)
@@ -175,6 +179,13 @@ def serve(cpu_seconds: int) -> None:
         replies.flush()
 
 
+def _end_with(parent: int) -> None:
+    """End this process and what it has started when nobody waits any more: a function may sleep for ever."""
+    while os.getppid() == parent:
+        sleep(0.5)
+    os.kill(0, signal.SIGKILL)
+
+
 def _limit(cpu_seconds: int) -> None:
     with suppress(ImportError):
         import resource
@@ -186,4 +197,4 @@ def _limit(cpu_seconds: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+    serve(*map(int, sys.argv[1:]))

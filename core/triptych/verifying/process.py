@@ -47,8 +47,9 @@ class ChildProcess:
         folder = self._folder.name
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         environment |= {"HOME": folder, "USERPROFILE": folder, "TMPDIR": folder, "OPENAI_API_KEY": _NO_KEY}
+        script = (str(Path(child.__file__)), str(os.getpid()), str(cpu_seconds))
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-B", "-X", "utf8", str(Path(child.__file__)), str(cpu_seconds)],
+            [sys.executable, "-I", "-B", "-X", "utf8", *script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
