@@ -254,6 +254,19 @@ def cut_tool_result(text, limit):
         assert shown in verdict_on(cli, source)
         answer_of(cli.run("verify", cli.file.with_name("mine.py"), "--json"), 1)
 
+    @pytest.mark.parametrize(
+        "forged", ["[]", '{"found": {}}', '{"found": [], "constants": {}, "stopped": {"line": []}}']
+    )
+    def test_one_that_answers_while_it_is_loaded_harms_nobody(self, forged: str, cli: CommandLine) -> None:
+        source = f"""
+import sys
+frame = sys._getframe()
+while frame.f_code.co_name != "serve":
+    frame = frame.f_back
+frame.f_locals["replies"].write((frame.f_locals["request"]["nonce"] + ' ' + {forged!r} + '\\n').encode())
+"""
+        assert "its process ended" in fault_of(cli.run("verify", written(cli, source)), 3)
+
     def test_a_gigabyte_of_output(self, cli: CommandLine) -> None:
         passes(cli, CUT + "\nimport os\nfor _ in range(1024): os.write(1, b'x' * (1 << 20))\n")
 
@@ -314,7 +327,7 @@ def cut_tool_result(text, limit):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         held: list[bytes] = []
-        reader = Thread(target=lambda: held.append(pipe.read_bytes()))
+        reader = Thread(target=lambda: held.append(pipe.read_bytes()), daemon=True)
         reader.start()
         source = f"""
 import os, signal

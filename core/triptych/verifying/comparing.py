@@ -116,7 +116,8 @@ class Verification:
             return Loaded({}, no_answer=_cause(error))
         self._constants = reply["constants"]
         first = {name: [each for each in names if each in reply["found"]][:1] for name, names in wanted.items()}
-        stopped = Stopped(**reply["stopped"]) if reply["stopped"] is not None else None
+        at = reply["stopped"]
+        stopped = Stopped(at["error"], at["text"], at["line"]) if at is not None else None
         return Loaded({name: called for name, names in first.items() for called in names}, stopped)
 
     def verdicts(self, found: Mapping[str, str]) -> Iterator[Verdict]:
@@ -213,9 +214,9 @@ def _is_answer(reply: Mapping[str, Any]) -> bool:
 
 
 def _is_of_loading(reply: Mapping[str, Any]) -> bool:
+    whole = _has_kinds(reply, {"found": list, "constants": dict, "stopped": dict | None})
     stopped = reply.get("stopped")
-    whole = stopped is None or _has_kinds(stopped, {"error": str, "text": str, "line": int | None})
-    return whole and _has_kinds(reply, {"found": list, "constants": dict})
+    return whole and (stopped is None or _has_kinds(stopped, {"error": str, "text": str, "line": int | None}))
 
 
 def _has_kinds(reply: Any, kinds: Mapping[str, Any]) -> bool:
