@@ -77,6 +77,10 @@ def live(home: Path, file: Path, rng: random.Random) -> Life:
             time.sleep(rng.uniform(0, 1.2))
             return _killed(terminal, [], False, "", "while it started")
         screen = terminal.wait_for("OFFLINE")
+        if file.exists() and not kept(file).is_saved:
+            screen = terminal.wait_for("was found")
+            terminal.press("enter")
+            terminal.wait_for(lambda screen: "was found" not in screen)
         if "damaged" in screen:
             raise Fault("it says that something is damaged")
         terminal.settle(0.2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from textual.command import CommandList
@@ -42,6 +43,7 @@ from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.tools.base import Toolbox
 from triptych_tui.app import TriptychApp
+from triptych_tui.found import Found, ListFound
 from triptych_tui.i18n import current_language
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.connect_dialog import ConnectDialog
@@ -238,6 +240,20 @@ async def connecting(stage: Stage) -> AsyncIterator[OpenedSession]:
         yield _opened(stage, _talk(1), ScriptedModel([], window=8192))
 
 
+@asynccontextmanager
+async def found(stage: Stage) -> AsyncIterator[OpenedSession]:
+    begun = _opened(stage, _talk(2), ScriptedModel([], window=8192))
+    await begun.session.save()
+    told = (Reason("recovery.draft"), Reason("recovery.open_calls", {"calls": 2}))
+    lists = (ListFound(9, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)), ListFound(1, None))
+    what = Reason("found.lost", {"steps": 2})
+    aside = stage.file.with_name("s.journal.jsonl.invalid")
+    stage.outside.append(aside.name)
+    yield begun._replace(
+        found=Found("s.json", what, told, *lists, can_go_to_other=True, aside=aside),
+    )
+
+
 # When a state has come, and what no key does
 
 
@@ -268,6 +284,10 @@ def _panel(app: TriptychApp) -> bool:
 
 def _over(app: TriptychApp) -> bool:
     return app.screen is not app.workbench
+
+
+def _no_dialog(app: TriptychApp) -> bool:
+    return app.screen is app.workbench
 
 
 def _waits(app: TriptychApp) -> bool:
@@ -476,6 +496,7 @@ SCENES: tuple[Scene, ...] = (
             State("cancelled while waiting", ("escape",), _rests),
         ),
     ),
+    Scene("found", found, (State("what was found", (), _over), State("gone on", ("enter",), _no_dialog))),
     Scene("read only", only_read, (State("notice"), State("file", ("escape", "escape", "3")))),
     Scene(
         "unwritable",

@@ -45,7 +45,7 @@ class Window:
             self.end(killed=action == "kill")
             self._terminal = self._opened()
             return
-        for _ in range(3):  # out of whatever is open, to the panes
+        for _ in range(4):  # out of whatever is open, to the panes
             self._terminal.press("escape")
             self._terminal.settle(0.15)
         if action == "ask":

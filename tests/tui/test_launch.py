@@ -171,8 +171,8 @@ class TestOwnSession:
         aside = path.with_name("default.json.invalid")
         assert aside.read_bytes() == b"\x00broken"
         assert not path.exists()
-        assert session.notice is not None
-        assert session.notice.values["path"] == str(aside)
+        assert session.found is not None
+        assert session.found.what.values["path"] == str(aside)
         assert messages(session) == [{"role": "system", "content": SYSTEM_MESSAGE}]
         assert session.writable
 

@@ -246,8 +246,8 @@ class TestOtherPrograms:
             await pilot.press("ctrl+q")
         assert on_disk(file)[-1]["content"] == "theirs"
         again = open_at(file)
-        assert again.notice is not None
-        assert again.notice.id == "open.changed_outside"
+        assert again.found is not None
+        assert again.found.what.id == "open.changed_outside"
         assert again.session.entries[-1].message["content"] == "theirs"
         assert again.session.undo()
         assert again.session.entries[-1].message["content"] == "mine"

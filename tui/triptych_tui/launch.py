@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from triptych.entries import Entry, entries_from
 from triptych.models.base import ChatModel
@@ -24,6 +24,9 @@ from triptych.tools.files import file_tools
 from triptych.tools.workspace import Workspace
 from triptych_assets import FOLDER
 from triptych_tui.i18n import _
+
+if TYPE_CHECKING:
+    from triptych_tui.found import Found
 
 SYSTEM_MESSAGE = (
     "You are a helpful assistant with tools for reading the files of one workspace folder. "
@@ -59,6 +62,7 @@ class OpenedSession(NamedTuple):
     name: what the title calls it. host: where requests go, "" for the offline model. files: some that tools can read.
     notice: what the user should know at once. kept: the file it stands in, None where it came from standard input.
     writable: the session is to be kept there, once nobody else does. alone: it was opened without its journal.
+    found: how it was found, where it was not closed in order.
     """
 
     session: Session
@@ -72,6 +76,7 @@ class OpenedSession(NamedTuple):
     kept: KeptSession | None
     writable: bool = True
     alone: bool = False
+    found: Found | None = None
 
     def with_model(self, model: ChatModel, host: str) -> OpenedSession:
         """The same session, with another model to answer."""
@@ -84,7 +89,7 @@ class OpenedSession(NamedTuple):
     def moved(self, kept: KeptSession) -> OpenedSession:
         """The same session, kept elsewhere from now on."""
         tools = file_tools(_workspace(self.settings, kept.path))
-        return self._replace(kept=kept, name=kept.path.name, tools=tools, notice=None, writable=True)
+        return self._replace(kept=kept, name=kept.path.name, tools=tools, notice=None, writable=True, found=None)
 
     def another(self, path: Path | None, *, is_new: bool = False, alone: bool = False) -> OpenedSession:
         """Another session with the same settings and model; None is this user's own. Raises TriptychError."""
@@ -93,12 +98,16 @@ class OpenedSession(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """What a session goes on with, the store it is kept in, whether that may be written, and what to say about it."""
+    """What a session goes on with, the store it is kept in, whether that may be written, and what to say about it.
+
+    moved_aside: its file was damaged, and where that is now.
+    """
 
     past: Past
     kept: KeptSession | None
     writable: bool
     notice: Reason | None = None
+    moved_aside: Reason | None = None
 
 
 def open_session(
@@ -118,10 +127,8 @@ def open_session(
     past = content.past
     policy, problem = _policy_of(past, settings, policy)
     session = Session(past.timeline, policy, is_saved=past.is_saved, forgotten=past.forgotten)
-    if past.remembered:
-        from triptych.recovery import take_up  # nothing of a turn is needed for the first picture
-
-        take_up(session, past.outside, past.draft)
+    is_found = past.remembered or past.unusable or content.moved_aside is not None
+    found = _taken_up(session, past, content.moved_aside) if is_found else None
     return OpenedSession(
         session=session,
         model=model,
@@ -134,7 +141,22 @@ def open_session(
         kept=content.kept,
         writable=content.writable and not settings.read_only,
         alone=launch.alone,
+        found=None if settings.read_only else found,
     )
+
+
+def _taken_up(session: Session, past: Past, moved_aside: Reason | None) -> Found | None:
+    """Bring a session in order that was found on disk; what there is to say of it, if there is anything."""
+    from triptych.recovery import take_up  # nothing of a turn is needed for the first picture
+
+    left = session.timeline.head
+    if past.remembered:
+        take_up(session, past.outside, past.draft)
+    if past.is_saved and session.timeline.head == left and not (past.lost or past.unusable or moved_aside):
+        return None
+    from triptych_tui.found import found_in  # most sessions were closed in order
+
+    return found_in(session, past, left, moved_aside)
 
 
 def _policy_named(name: str) -> Policy:
@@ -196,15 +218,13 @@ def _loaded(path: Path) -> _Content:
 
 
 def _notice(past: Past) -> Reason | None:
-    """What the user should know of how a session was found."""
+    """What the user should know of a file that is not ours."""
     reading = past.reading
     if reading is not None and not reading.ours:
         if reading.unreadable:
             return Reason("open.damaged", {"places": len(reading.unreadable)})
         return Reason("open.foreign", {"format": reading.format})
-    if past.outside is not None:
-        return Reason("open.changed_outside")
-    return None if past.is_saved or not past.timeline.last_id else Reason("open.recovered")
+    return None
 
 
 def _begun(settings: Settings) -> tuple[Entry, ...]:
@@ -258,7 +278,7 @@ def _own_session(path: Path, settings: Settings, before_writing: Callable[[], No
         past.store.leave()
         said = Reason("open.unsaved", {"path": str(path), "error": _why(error)})
         return _Content(past, None, writable=False, notice=said)
-    return _Content(past, past.store, writable=True, notice=Reason("open.moved_aside", {"path": str(aside)}))
+    return _Content(past, past.store, writable=True, moved_aside=Reason("open.moved_aside", {"path": str(aside)}))
 
 
 def _saved_or_put_back(past: Past, aside: Path | None, path: Path) -> None:

@@ -308,10 +308,16 @@ _FILES: Mapping[str, str | _Counted] = {
     "session.removed": N_("{name} is put away as {path}; this is your own session."),
     "session.leave_unsaved": N_("What is new in this session is not saved and would be lost."),
     "open.changed_outside": N_(
-        "Another program changed this file. What it made of the list is a step; "
-        "`u` goes back to the list as it was left."
+        "Another program changed this file while it was closed. What it made of the list is a step."
     ),
-    "open.recovered": N_("The program ended before all was saved. It is here, word for word; `u` takes steps back."),
+    "open.recovered": N_("The program ended before all was saved. It is here, word for word."),
+    "found.lost": _Counted(
+        "steps",
+        "This session's journal is damaged: {steps} step cannot be read or fits nowhere. All others are here.",
+        "This session's journal is damaged: {steps} steps cannot be read or fit nowhere. All others are here.",
+    ),
+    "found.unusable": N_("This session's journal cannot be read. The list is here, undo is not; marks are guessed."),
+    "found.not_told": N_("what is left of the journal does not lead to the list in the file: it is a step of its own"),
     "open.lessons_view": N_(
         "This is the list alone, as the lesson reopens it: no undo, marks are guessed. `L` goes back."
     ),

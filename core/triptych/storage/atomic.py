@@ -53,10 +53,15 @@ def move_aside(path: Path) -> Path | None:
 
     Raises OSError.
     """
-    names = (path.name + ".invalid" + (f".{number}" if number else "") for number in count())
     with suppress(FileNotFoundError):
-        return path.rename(next(path.with_name(name) for name in names if not path.with_name(name).exists()))
+        return path.rename(aside_path(path))
     return None
+
+
+def aside_path(path: Path) -> Path:
+    """What a file at `path` would be called if it were moved aside now."""
+    names = (path.name + ".invalid" + (f".{number}" if number else "") for number in count())
+    return next(path.with_name(name) for name in names if not path.with_name(name).exists())
 
 
 def is_there(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -146,8 +145,8 @@ class Past(NamedTuple):
     outside: the messages of a file that another program has changed since the journal last spoke of it, or that the
         journal cannot tell of any more. in_file: the step whose list the file holds, where that is known.
     policy: the one that was in force, as plain values, wherever they come from; None where the journal tells of none.
-    lost: how many of the journal's steps fit nowhere; the others stay, and the journal is moved aside whole before
-        anything is written. unusable: there is a journal of which nothing can be read; it is moved aside as well.
+    lost: how many of the journal's steps cannot be told or fit nowhere; the others stay, and the journal is moved aside
+        whole before anything is written. unusable: nothing of the journal can be read; it is moved aside as well.
     """
 
     timeline: Timeline
@@ -228,10 +227,13 @@ def entries_on_disk(path: Path) -> tuple[Entry, ...] | None:
 def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Past:
     """What the journal leads to."""
     timeline, changes, lost = restored(written.base, written.changes)
+    on_disk = loaded.on_disk if loaded is not None else None
+    tells = loaded is None or _tells_of(written, loaded, timeline)
+    if on_disk is not None and on_disk.sha256 in written.lists and not tells:
+        lost = max(lost, 1)  # the one that led to the list in the file at least
     if lost:
         lists = {sha256: head for sha256, head in written.lists.items() if timeline.knows(head)}
         written = written._replace(changes=changes, lists=lists or {None: None})
-    on_disk = loaded.on_disk if loaded is not None else None
     policy = next((each.table for each in reversed(written.changes) if isinstance(each, PolicyTaken)), None)
     past = Past(
         timeline,
@@ -246,17 +248,19 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
     if loaded is None or on_disk is None:
         return past
     past = past._replace(reading=loaded.reading)
-    if not _tells_of(written, on_disk.sha256, timeline, loaded.reading.messages):
+    if not tells:
         return past._replace(outside=tuple(loaded.reading.messages))
     in_file = written.lists[on_disk.sha256]
     return past._replace(is_saved=in_file == timeline.head, in_file=in_file)
 
 
-def _tells_of(written: Written, sha256: str, timeline: Timeline, messages: Sequence[Message]) -> bool:
-    """Whether a journal knows this list. One with gaps may remember another by its hash."""
+def _tells_of(written: Written, loaded: Loaded, timeline: Timeline) -> bool:
+    """Whether a journal leads to the list in the file. One with gaps may remember another by its hash."""
+    sha256 = loaded.on_disk.sha256
     if sha256 not in written.lists or not timeline.knows(written.lists[sha256]):
         return False
-    return not written.passed_over or messages_of(timeline.entries(written.lists[sha256])) == list(messages)
+    told = timeline.entries(written.lists[sha256])
+    return not written.passed_over or messages_of(told) == list(loaded.reading.messages)
 
 
 def _holds_something(path: Path) -> bool:

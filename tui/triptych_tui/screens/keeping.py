@@ -73,6 +73,10 @@ class Keeping(TimeTravel):
         if self.opened.alone:
             self.action_pane("messages")  # the key that leads back is a letter, which the prompt would take
         await self.files.begin()
+        if self.opened.found is not None and not self.files.in_use:
+            from triptych_tui.screens.found_dialog import show_found  # most sessions were closed in order
+
+            show_found(self, self.opened.found)
 
     def can_keep(self, action: str) -> bool:
         """Whether this key does something now."""
