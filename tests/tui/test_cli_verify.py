@@ -358,6 +358,7 @@ os.read(read, 1)
             os.kill(int(left.read_text()), signal.SIGKILL)
 
     async def test_it_ends_when_the_program_is_killed(self, cli: CommandLine, tmp_path: Path) -> None:
+        cli.environment["TMPDIR"] = str(tmp_path)  # nobody is left to remove its folder
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         source = (
