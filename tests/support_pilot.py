@@ -31,7 +31,7 @@ def opened(file: Path, messages: list[dict[str, Any]], model: ChatModel | None =
         session=Session(entries, preset("lesson"), kept),
         model=model or OfflineModel(),
         tools=file_tools(Workspace(SAMPLE_WORKSPACE)),
-        settings=Settings(),
+        settings=Settings(policy="lesson"),
         name=file.name,
         host="",
         files=("welcome.txt",),

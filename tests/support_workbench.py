@@ -14,10 +14,16 @@ SYSTEM = "你是一个会用工具的助手。"
 
 
 def workbench(
-    home: Path, *arguments: str | Path, rows: int = 40, cols: int = 120, env: Mapping[str, str] | None = None
+    home: Path,
+    *arguments: str | Path,
+    rows: int = 40,
+    cols: int = 120,
+    env: Mapping[str, str] | None = None,
+    policy: str | None = "lesson",
 ) -> Terminal:
-    """`triptych ARGUMENTS` with an empty home of its own."""
-    command = [sys.executable, "-m", "triptych_tui", *arguments]
+    """`triptych ARGUMENTS` with an empty home of its own; `policy` is None where none is asked for."""
+    asked_for = () if policy is None else ("--policy", policy)
+    command = [sys.executable, "-m", "triptych_tui", *arguments, *asked_for]
     return Terminal(command, env={"HOME": str(home), **(env or {})}, rows=rows, cols=cols)
 
 

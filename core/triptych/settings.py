@@ -15,7 +15,7 @@ from triptych.models.base import ChatModel, ModelError
 from triptych.models.keys import OPENAI_URL, host_of, key_for
 from triptych.reasons import TriptychError
 
-DEFAULT_POLICY = "lesson"
+DEFAULT_POLICY = "robust"
 THEMES = ("dark", "light", "high-contrast", "monochrome")
 """The looks a workbench has; the first one where none is set."""
 WITHOUT_COLOUR = "monochrome"

@@ -121,8 +121,8 @@ async def test_a_policy_that_cannot_be_read_costs_itself_alone(tmp_path: Path, b
     before = session.entries
     with journal_path(path).open("a") as journal:
         journal.write(json.dumps({"kind": "policy", "policy": broken}) + "\n")
-    again = reopened(path)
-    assert again.session.policy == LESSON
+    again = reopened(path, policy="nami")
+    assert again.session.policy == preset("nami")
     assert again.notice is not None
     assert again.notice.id == "policy.not_remembered"
     assert [entry.message for entry in again.session.entries] == [entry.message for entry in before]
@@ -145,8 +145,8 @@ async def test_a_copy_has_the_policy_and_the_lessons_view_has_not(tmp_path: Path
     copy.save(session.entries, session.timeline.head)
     copy.leave()
     assert reopened(other).session.policy == ROBUST
-    alone = open_session(Launch(Settings(), path, alone=True), {})
-    assert alone.session.policy == LESSON
+    alone = open_session(Launch(Settings(policy="nami"), path, alone=True), {})
+    assert alone.session.policy == preset("nami")
 
 
 async def test_a_policy_taken_before_the_first_question_is_remembered_without_alarm(tmp_path: Path) -> None:

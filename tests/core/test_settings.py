@@ -39,7 +39,7 @@ def refusal(
 def test_nothing_set_gives_the_defaults(tmp_path: Path) -> None:
     settings = resolve({}, {}, tmp_path / "missing" / "config.toml")
     assert settings == Settings()
-    assert (settings.policy, settings.source("policy")) == ("lesson", "default")
+    assert (settings.policy, settings.source("policy")) == ("robust", "default")
 
 
 def test_flags_win_over_the_environment_over_the_file(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_first_command_shows_the_window_and_a_question_shows_call_cut_result_and
 def test_four_questions_show_all_three_layers_and_leave_the_lessons_file(tmp_path: Path) -> None:
     lesson = LessonAgent(SYSTEM, offline, offline_summary, read_file_of(SAMPLE_WORKSPACE))
     file = tmp_path / "class.json"
-    with workbench(tmp_path, "--policy", "lesson", "--new", file, "--system", SYSTEM) as terminal:
+    with workbench(tmp_path, "--new", file, "--system", SYSTEM) as terminal:
         terminal.wait_for("OFFLINE")
         screens = []
         for question in QUESTIONS:
@@ -107,7 +107,7 @@ def test_the_same_class_at_an_endpoint_that_is_busy_once(tmp_path: Path, named: 
         flags: tuple[str, ...] = ("--model", "class-model", "--base-url", base_url)
         if named == "in the environment":
             env, flags = env | {"TRIPTYCH_MODEL": "class-model", "OPENAI_BASE_URL": base_url}, ()
-        arguments = ["--policy", "lesson", "--new", str(file), "--system", SYSTEM, *flags]
+        arguments = ["--new", str(file), "--system", SYSTEM, *flags]
         with workbench(tmp_path, *arguments, env=env, cols=200, rows=50) as terminal:
             assert "OFFLINE" not in terminal.wait_for("class-model")
             for question in QUESTIONS:

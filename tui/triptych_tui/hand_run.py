@@ -8,11 +8,12 @@ from typing import Any
 
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.clear import ClearParameters
-from triptych.layers.parameters import ParameterError
+from triptych.layers.parameters import Flavour, ParameterError
 from triptych.layers.plan import Plan
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
+from triptych.policy import LAYERS
 from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.stages import Layer
@@ -69,18 +70,24 @@ def layer_of_key(session: Session, layer: Layer) -> Layer:
 
 
 def parameters_in_force(session: Session, layer: Layer) -> tuple[Parameters, str]:
-    """The policy's parameters of a layer, or the lesson's where it has none, and the preset they come from."""
+    """The policy's parameters of a layer, and the preset they come from.
+
+    Where it has none they are those of the robust preset, if all its other layers are robust, else of the lesson.
+    """
     policy = session.policy
     own: Parameters | None = getattr(policy, layer)
     if own is not None:
         return own, policy.name
-    lesson: dict[Layer, Parameters] = {
-        "truncate": TruncateParameters.lesson(),
-        "clear": ClearParameters.lesson(),
-        "prune": PruneParameters.lesson(),
-        "summarize": SummarizeParameters.lesson(),
+    others = {parameters.flavour for each in LAYERS if (parameters := getattr(policy, each)) is not None}
+    flavour: Flavour = "robust" if others == {"robust"} else "lesson"
+    kinds: dict[Layer, type[Parameters]] = {
+        "truncate": TruncateParameters,
+        "clear": ClearParameters,
+        "prune": PruneParameters,
+        "summarize": SummarizeParameters,
     }
-    return lesson[layer], "lesson"
+    kind = kinds[layer]
+    return kind.robust() if flavour == "robust" else kind.lesson(), flavour
 
 
 def plan_by_hand(

@@ -9,7 +9,7 @@ from triptych.layers.clear import ClearParameters
 from triptych.layers.parameters import LESSON_ERRORS
 from triptych.layers.plan import Plan, shown_indices
 from triptych.layers.prune import PruneParameters, first_block
-from triptych.layers.summarize import DONE_PRINTED, SummarizeParameters
+from triptych.layers.summarize import DONE_PRINTED, SUMMARY_PREFIX, SummarizeParameters
 from triptych.layers.truncate import TruncateParameters
 from triptych.messages import is_result, is_tool_response, text_of, user_indices
 from triptych.policy import Policy
@@ -22,7 +22,7 @@ LONG_LOOP = 10
 
 
 def panel_notes(run: HandRun, sheet: Sheet) -> list[str]:
-    """The caveats of a layer before it is applied."""
+    """The caveats of a layer before it is applied; the robust ones are without the lessons' faults."""
     match run.parameters:
         case TruncateParameters() as parameters:
             return list(_truncate_notes(run, parameters))
@@ -30,8 +30,8 @@ def panel_notes(run: HandRun, sheet: Sheet) -> list[str]:
             return list(_clear_notes(run, parameters))
         case PruneParameters() as parameters:
             return list(_prune_notes(run, parameters, sheet))
-        case SummarizeParameters():
-            return list(_summarize_notes(run, sheet))
+        case SummarizeParameters() as parameters:
+            return list(_summarize_notes(parameters, sheet))
 
 
 def lesson_error(run: HandRun) -> str:
@@ -50,19 +50,20 @@ def entry_notes(entry: Entry, before: Sequence[Entry], policy: Policy) -> list[s
     if isinstance(mark, Truncated | Pruned) and len(after) > len(text_of(before[0].message)):
         words = _("longer than before, {before} → {after} characters: what is left out is shorter than its notice")
         notes.append(words.format(before=len(text_of(before[0].message)), after=len(after)))
-    if isinstance(mark, Pruned) and _drops(before[0]):
+    if isinstance(mark, Pruned) and _drops(before[0], entry):
         notes.append(_("everything after its first block is dropped"))
     if isinstance(mark, Cleared) and not _tells_of_clearing(after):
         notes.append(_mistakable())
-    if isinstance(mark, Summary):
+    if isinstance(mark, Summary) and (policy.summarize is None or policy.summarize.flavour == "lesson"):
         notes.append(_counts_as_turn(policy))
+    if isinstance(mark, Summary) and after.startswith(SUMMARY_PREFIX):
         notes.append(DONE_PRINTED.format(count=len(mark.of)))
     return notes
 
 
 def _truncate_notes(run: HandRun, parameters: TruncateParameters) -> Iterator[str]:
     changes = _changes(run)
-    if not changes:
+    if not changes or parameters.flavour == "robust":
         return
     if parameters.limit == 0:
         yield _("limit 0 keeps nothing of the text; only the notice stays")
@@ -78,7 +79,7 @@ def _truncate_notes(run: HandRun, parameters: TruncateParameters) -> Iterator[st
 
 
 def _clear_notes(run: HandRun, parameters: ClearParameters) -> Iterator[str]:
-    if parameters.keep <= 0:
+    if parameters.keep <= 0 and parameters.flavour == "lesson":
         yield _("keep 0 or less clears all; a bare [:-0] would clear none, so the lesson asks for it first")
     if _changes(run) and not _tells_of_clearing(parameters.placeholder):
         yield _mistakable()
@@ -88,6 +89,8 @@ def _prune_notes(run: HandRun, parameters: PruneParameters, sheet: Sheet) -> Ite
     policy = sheet.session.policy
     if "prune" in policy.stages and policy.stages.index("prune") > policy.stages.index("answer"):
         yield _("this policy prunes after the answer; before the request, results would be hidden one question earlier")
+    if parameters.flavour == "robust":
+        return
     changes = _changes(run)
     texts = [(before, text_of(before.message), text_of(after.message)) for before, after in changes]
     grown = [before for before, was, now in texts if len(now) > len(was)]
@@ -95,7 +98,7 @@ def _prune_notes(run: HandRun, parameters: PruneParameters, sheet: Sheet) -> Ite
     by_lines = [(before, now) for before, was, now in texts if was.count("\n") >= parameters.max_lines]
     long = [before for before, now in by_lines if len(now) > parameters.max_characters]
     yield from _about(long, sheet, _("lines win over characters: few lines stay, however long they are"))
-    yield from _about([b for b, _a in changes if _drops(b)], sheet, _("everything after its first block is dropped"))
+    yield from _about([b for b, a in changes if _drops(b, a)], sheet, _("everything after its first block is dropped"))
     if run.planned.reason.variables.get("boundary"):
         old = sheet.session.entries[: run.planned.reason.variables["boundary"]]
         unseen = [each for each in old if is_tool_response(each.message) and first_block(each.message) is None]
@@ -103,7 +106,9 @@ def _prune_notes(run: HandRun, parameters: PruneParameters, sheet: Sheet) -> Ite
         yield from _about(unseen, sheet, words)
 
 
-def _summarize_notes(run: HandRun, sheet: Sheet) -> Iterator[str]:
+def _summarize_notes(parameters: SummarizeParameters, sheet: Sheet) -> Iterator[str]:
+    if parameters.flavour == "robust":
+        return
     entries = sheet.session.entries
     users = user_indices([entry.message for entry in entries])
     if any(entries[index].has_mark(Summary) for index in users):
@@ -131,9 +136,10 @@ def _about(entries: Sequence[Entry], sheet: Sheet, words: str) -> Iterator[str]:
         yield ", ".join(map(str, shown_indices(indices))) + ": " + words
 
 
-def _drops(entry: Entry) -> bool:
-    block = first_block(entry.message)
-    return block is not None and bool(block.rest.strip())
+def _drops(before: Entry, after: Entry) -> bool:
+    """Whether what stood behind the first block is gone."""
+    block = first_block(before.message)
+    return block is not None and bool(block.rest.strip()) and not text_of(after.message).endswith(block.rest)
 
 
 def _tells_of_clearing(placeholder: str) -> bool:
