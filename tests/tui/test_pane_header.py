@@ -65,3 +65,12 @@ async def test_every_width_is_filled_exactly_and_what_is_rightmost_stays_longest
         assert ("✓ saved" in shown) == (width >= 20)
         if width >= 50:
             assert shown.endswith("会话.json  18.2 kB  11:09  ✓ saved ━")
+
+
+async def test_details_go_before_the_name_does() -> None:
+    app = Headed()
+    facts = [Span("class.json"), Span("  18.2 kB", "muted"), Span("  11:09 UTC", "muted"), Span("  ● 91 lines change")]
+    async with app.run_test(size=(46, 8)):
+        header = app.query_one("#one", PaneHeader)
+        header.set_facts(facts)
+        assert text(app, "one") == "━ 1 Chat ━━━━━ class.json  ● 91 lines change ━"

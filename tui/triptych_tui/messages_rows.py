@@ -25,6 +25,8 @@ from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.untrusted import clean, fit
 
 MARK_CELLS = 10
+SIGN_CELLS = 2
+"""Of a mark that is only a sign."""
 TOKEN_CELLS = 5
 BOLD_FROM_TOKENS = 600
 LONGEST_ARGUMENTS = 2000
@@ -38,12 +40,19 @@ class Preview:
     targets: by id, the entry that would stand there, with its tokens in the list as it would be; None for those that
         would go.
     reused: tokens before the first of them, which a prompt cache keeps.
+    cut: for a summary, the index of the first entry that stays behind it.
     """
 
     targets: Mapping[int, tuple[Entry, int] | None]
     ink: str
     first_index: int | None
     reused: int = 0
+    cut: int | None = None
+
+    @property
+    def divided_at(self) -> int | None:
+        """The index of the row that has a line above it, of what stays behind a summary or in a prompt cache."""
+        return self.cut if self.cut is not None else self.first_index if self.reused else None
 
     @classmethod
     def of(cls, plan: Plan, sheet: Sheet, ink: str) -> Preview:
@@ -54,12 +63,14 @@ class Preview:
             replacements = {entry.id: (entry, tokens[entry]) for entry in edit.inserted}
             targets.update({entry.id: replacements.get(entry.id) for entry in edit.removed})
         first = min((edit.index for edit in plan.edits), default=None)
-        return cls(targets, ink, first, _tokens_before(first, sheet))
+        last = plan.edits[-1] if plan.edits and plan.stage == "summarize" else None
+        cut = None if last is None else last.index + len(last.removed)
+        return cls(targets, ink, first, _tokens_before(first, sheet), cut)
 
     @classmethod
     def of_request(cls, plan: SummaryPlan, sheet: Sheet, ink: str) -> Preview:
         """Before there is a summary: what it would stand for."""
-        return cls({entry.id: None for entry in plan.old}, ink, plan.start, _tokens_before(plan.start, sheet))
+        return cls({entry.id: None for entry in plan.old}, ink, plan.start, _tokens_before(plan.start, sheet), plan.cut)
 
 
 def _tokens_before(index: int | None, sheet: Sheet) -> int:
@@ -88,17 +99,26 @@ def gutter(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
     ]
 
 
-def tools_row(sheet: Sheet, tools: int, width: int) -> Row:
+def tools_row(sheet: Sheet, tools: int, width: int, *, mark_cells: int = MARK_CELLS) -> Row:
     """The request's tool schemas: sent along, but no message, and not in the total."""
     words = ngettext("tools  {count} schema, sent along", "tools  {count} schemas, sent along", tools)
     left = [Span(" " * 8), Span(words.format(count=tools), "faint")]
-    return Row(with_right(left, sheet.schemas_tokens, [], width, "faint"))
+    return Row(with_right(left, sheet.schemas_tokens, [], width, "faint", mark_cells=mark_cells))
 
 
 def message_row(
-    sheet: Sheet, index: int, width: int, *, tied: bool, glyphs: Glyphs, preview: Preview | None = None
+    sheet: Sheet,
+    index: int,
+    width: int,
+    *,
+    tied: bool,
+    glyphs: Glyphs,
+    preview: Preview | None = None,
+    slim: bool = False,
 ) -> Row:
-    """One entry on one line: gutter, bracket and call id, first words, tokens, mark."""
+    """One entry on one line: gutter, bracket and call id, first words, tokens, mark; slim, a preview has only signs."""
+    if slim and preview is not None:
+        return _slim_row(sheet, index, width, tied, glyphs, preview)
     entry = sheet.entries[index]
     left = gutter(sheet, index, glyphs)
     place = sheet.outline.place(index)
@@ -115,14 +135,42 @@ def message_row(
     return Row(with_right(left, tokens, mark, width, "muted" if tokens < BOLD_FROM_TOKENS else "strong"))
 
 
-def cache_row(preview: Preview, width: int, glyphs: Glyphs) -> Row:
-    """Above the first row that would change: what a prompt cache keeps."""
-    words = _("prompt cache ends here · ~{tokens} tok reused").format(tokens=f"{preview.reused:,}")
+def _slim_row(sheet: Sheet, index: int, width: int, tied: bool, glyphs: Glyphs, preview: Preview) -> Row:
+    """A previewed entry where there is little room: its words come first."""
+    entry = sheet.entries[index]
+    left = [*gutter(sheet, index, glyphs), _target_dot(entry, preview, glyphs)]
+    if sheet.outline.place(index) is not None:
+        sign = glyphs.result if is_result(entry.message) else glyphs.call
+        left.append(Span(sign + " ", "accent" if tied else "role_t"))
+    left += content_spans(entry)
+    tokens = sheet.tokens_of(index)
+    ink = "muted" if tokens < BOLD_FROM_TOKENS else "strong"
+    mark = _mark_to_be(entry, preview, glyphs) or entry_mark(sheet, index, glyphs)
+    if preview.cut is None:
+        return Row(with_right(left, tokens, mark, width, ink))
+    signs = [span._replace(text=span.text[:1]) for span in mark]
+    return Row(with_right(left, tokens, signs, width, ink, mark_cells=SIGN_CELLS))
+
+
+def dividing_row(preview: Preview, width: int, glyphs: Glyphs, staying: int) -> Row:
+    """Above the first row that would change: what a prompt cache keeps. For a summary, above the first that stays."""
+    if preview.cut is None:
+        words = _("prompt cache ends here · ~{tokens} tok reused").format(tokens=f"{preview.reused:,}")
+    else:
+        words = ngettext("cut · {count} entry stays as it is", "cut · {count} entries stay as they are", staying)
+        words = words.format(count=f"{staying:,}")
     words = fit(f" {words} ", max(width - 2, 0), glyphs.ellipsis)
     before, dash = max(min(7, width - cell_len(words) - 2), 0), glyphs.rule_future
     behind = max(width - before - cell_len(words), 0)
     line = Span(dash * before, preview.ink), Span(words, preview.ink), Span(dash * behind, preview.ink)
     return Row(cut_spans(line, width), aside=True)
+
+
+def summary_legend(glyphs: Glyphs) -> list[Span]:
+    """What the signs of slim rows mean while a summary is previewed, and their column's caption."""
+    stays = f" {_('replaced')}  {glyphs.step} {_('stays')}"
+    caption = Span("  " + _("~tok") + " " * (SIGN_CELLS + 2), "faint")
+    return [Span(glyphs.target, "l3"), Span(stays, "faint"), caption]
 
 
 def entry_mark(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
@@ -220,11 +268,13 @@ def _mark_to_be(entry: Entry, preview: Preview, glyphs: Glyphs) -> list[Span]:
     return [Span(f"{glyph} {glyphs.call} ~{tokens:,}", preview.ink)]
 
 
-def with_right(left: list[Span], tokens: int, mark: list[Span], width: int, ink: str) -> list[Span]:
+def with_right(
+    left: list[Span], tokens: int, mark: list[Span], width: int, ink: str, *, mark_cells: int = MARK_CELLS
+) -> list[Span]:
     """A row with its right-hand columns, which are never cut: tokens, two blanks, mark."""
     number = Span(f"{tokens:>{TOKEN_CELLS},}", ink, "b" if ink == "strong" else "")
-    mark_spans = cut_spans(mark, MARK_CELLS)
-    right = [Span(" "), number, Span("  "), *mark_spans, Span(" " * (MARK_CELLS - width_of(mark_spans)))]
+    mark_spans = cut_spans(mark, mark_cells)
+    right = [Span(" "), number, Span("  "), *mark_spans, Span(" " * (mark_cells - width_of(mark_spans)))]
     room = max(width - width_of(right), 0)
     left = cut_spans(left, room)
     return [*left, Span(" " * (room - width_of(left))), *right]

@@ -62,16 +62,6 @@ def messages_facts(sheet: Sheet, *, previewing: bool) -> list[Span]:
     return captions if previewing else [*total, *captions]
 
 
-def preview_facts(run: HandRun, opened: OpenedSession, glyphs: Glyphs) -> list[Span]:
-    """While a layer is previewed: the tokens of the list before and after it."""
-    plan = run.plan
-    if plan is None or not plan.edits:
-        return []
-    before, after = f"~{plan.before.tokens:,}", f"~{plan.after.tokens:,}"
-    window = f" / {opened.model.window:,}" if opened.model.window else ""
-    return [Span(f"{before} {glyphs.call} ", "muted"), Span(after, "strong", "b"), Span(window, "muted")]
-
-
 def chat_facts(unread: int | None, *, empty: bool, glyphs: Glyphs) -> list[Span]:
     """How many messages came since the chat does not follow its end any more; None: it follows."""
     if empty or unread is None:

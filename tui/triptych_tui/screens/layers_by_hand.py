@@ -23,16 +23,16 @@ from triptych.tokens import Usage
 from triptych_tui.hand_run import EDITABLE, HandRun, layer_of_key, plan_by_hand, with_texts
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import Preview
-from triptych_tui.panel_lines import layer_title
-from triptych_tui.screens.facts import preview_facts
+from triptych_tui.panel_lines import PanelLines, layer_title, preview_facts
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
 from triptych_tui.stage_rows import after_layer, after_switch
 from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS
 from triptych_tui.themes import glyphs_of
-from triptych_tui.widgets.layer_panel import LayerPanel
+from triptych_tui.widgets.layer_panel import LayerPanel, is_roomy
 from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.pane_header import PaneHeader
+from triptych_tui.widgets.panel_rows import PanelRows
 from triptych_tui.widgets.parameter_form import ParameterForm
 from triptych_tui.widgets.summary_editor import SummaryEditor
 
@@ -49,9 +49,11 @@ class LayersByHand:
         self._session = opened.session
         self._panel = LayerPanel(sheet, self, id="panel")
         self._header = PaneHeader(0, "", id="panel-header")
+        self._why, self._foot = PanelRows(id="panel-why"), PanelRows(id="panel-foot")
         self._sheet = sheet
         self._form: ParameterForm | None = None
         self._summary = SummaryEditor(self._edit_summary, self._go_on_soon)
+        self._preview: Preview | None = None
         self._selected: int | None = None
         self._writing: Worker[None] | None = None
         self._focus_before: Widget | None = None
@@ -78,14 +80,16 @@ class LayersByHand:
         run = plan_by_hand(self._session, layer_of_key(self._session, layer), selected)
         self._selected = selected
         if not self._panel.is_mounted:
-            box = Vertical(self._header, self._panel, self._summary, id="panel-box", classes="pane")
+            scrolled = Vertical(self._panel, self._summary, id="panel-scroll")
+            box = Vertical(self._header, self._why, scrolled, self._foot, id="panel-box", classes="pane")
             await self._screen.query_one("#body", Horizontal).mount(box)
+            self._panel.watch(self._screen, "focused", self._show_keys, init=False)
         if self.run is None:
             self._focus_before = self._screen.focused
         if self._form is not None:
             await self._form.remove()
         self._form = ParameterForm(run, self._change, self._go_on_soon, self._panel.focus)
-        await self._screen.query_one("#panel-box").mount(self._form, before=self._panel)
+        await self._screen.query_one("#panel-scroll").mount(self._form, before=self._panel)
         if self.run is None and self._screen.is_occupied:  # a question was sent while the panel was put together
             self._screen.queue.add_layer(layer)
             return
@@ -136,6 +140,7 @@ class LayersByHand:
         self._session.switch_layer(run.layer)
         self._screen.show_stage(after_switch(self._session.policy, run.layer))
         self._panel.show_progress(run)
+        self._show_keys()
         self._screen.refresh_facts()
 
     def leave(self) -> None:
@@ -223,6 +228,19 @@ class LayersByHand:
             self._screen.show_stage(after_layer(self._session.policy, [step]))
         await self._session.save()
 
+    def _lines(self, width: int) -> PanelLines:
+        assert self.run is not None
+        assert self._preview is not None
+        screen = self._screen
+        return PanelLines(self.run, self._preview, self._sheet, glyphs_of(screen), width, roomy=is_roomy(screen))
+
+    def _show_keys(self) -> None:
+        """What to press in the panel, where the focus is now."""
+        if self.run is not None:
+            place = self._screen.focused.id if self._screen.focused is not None else ""
+            in_field = place in self.stops and place != "panel"
+            self._foot.show(lambda width: self._lines(width).foot(in_field=in_field))
+
     def _show(self, run: HandRun) -> None:
         self.run = run
         self._screen.add_class("-panel")
@@ -233,8 +251,11 @@ class LayersByHand:
         else:
             preview = Preview.of(targets, self._sheet, ink)
         self._header.set_title(layer_title(run.layer), Span(f"{LAYER_NUMBERS[run.layer]} ", ink, "b"))
-        self._header.set_facts(preview_facts(run, self._screen.opened, glyphs_of(self._screen)))
+        self._header.set_facts(preview_facts(run, self._screen.opened.model.window, glyphs_of(self._screen)))
+        self._preview = preview
         self._panel.show_run(run, preview)
+        self._why.show(lambda width: self._lines(width).why())
+        self._show_keys()
         if self._form is not None:
             self._form.show_run(run)
         self._summary.show_run(run)

@@ -364,7 +364,8 @@ class Workbench(Asking):
         following = chat_facts(unread, empty=not chat.block_count, glyphs=glyphs_of(self))
         self._head("chat", past.fact() if past is not None else following)
         is_busy = self._run is not None or self._found("messages") != []
-        self._head("messages", messages_facts(self._sheet, previewing=is_busy))
+        legend = self.query_one(MessagesPane).legend
+        self._head("messages", legend or messages_facts(self._sheet, previewing=is_busy))
         run = self._run
         waiting = self._stepping.plan if self._stepping is not None and past is None else None
         planned = (run.plan or run.planned) if run is not None else waiting

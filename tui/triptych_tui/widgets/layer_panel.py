@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import ClassVar, Protocol
 
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import N_
@@ -16,6 +17,13 @@ from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Row
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
+
+ROOMY_FROM = 36
+"""Rows of a screen from which on a panel has headings and blank lines around what always stays in view."""
+
+
+def is_roomy(widget: Widget) -> bool:
+    return widget.screen.size.height >= ROOMY_FROM
 
 
 class PanelOwner(Protocol):
@@ -87,7 +95,8 @@ class LayerPanel(LineView):
     def _write(self) -> None:
         width = self.size.width - 2
         if self._run is not None and self._preview is not None and width > 0:
-            self._rows = PanelLines(self._run, self._preview, self._sheet, glyphs_of(self), width).lines()
+            roomy = is_roomy(self)
+            self._rows = PanelLines(self._run, self._preview, self._sheet, glyphs_of(self), width, roomy=roomy).lines()
         elif self._run is None:
             self._rows = []
         self.set_blocks(len(self._rows))

@@ -10,10 +10,18 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 
 from triptych_tui.i18n import N_
-from triptych_tui.messages_rows import Preview, cache_row, message_row, tools_row
+from triptych_tui.messages_rows import (
+    MARK_CELLS,
+    SIGN_CELLS,
+    Preview,
+    dividing_row,
+    message_row,
+    summary_legend,
+    tools_row,
+)
 from triptych_tui.paint import line_of
 from triptych_tui.sheet import Change, Sheet
-from triptych_tui.spans import Row
+from triptych_tui.spans import Row, Span
 from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
 
@@ -98,7 +106,7 @@ class MessagesPane(LineView):
 
     def show_preview(self, preview: Preview | None) -> None:
         """Mark what a plan would do; None ends it."""
-        changed = [each.first_index for each in (self._preview, preview) if each is not None]
+        changed = [each.divided_at for each in (self._preview, preview) if each is not None]
         self._preview = preview
         for index in changed:
             if index is not None and index < len(self._sheet.entries):
@@ -106,6 +114,16 @@ class MessagesPane(LineView):
         if preview is not None and preview.first_index is not None:
             self.scroll_to_block(self._block_of(preview.first_index))
         self.refresh_blocks()
+
+    @property
+    def has_only_signs(self) -> bool:
+        """Whether its marks are signs without words: beside a panel that is about other things there is little room."""
+        return self._preview is not None and self._preview.cut is not None and self.screen.has_class("-medium")
+
+    @property
+    def legend(self) -> list[Span]:
+        """What the signs mean that stand alone, with the caption of the one column left; nothing where words stand."""
+        return summary_legend(glyphs_of(self)) if self.has_only_signs else []
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Where it may be as high as it needs: a row more, but the file keeps its share of the body."""
@@ -124,23 +142,25 @@ class MessagesPane(LineView):
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         glyphs, tokens = glyphs_of(self), tokens_of(self)
         if index < _TOOLS_ROWS:
-            rows = [tools_row(self._sheet, len(self._schemas), width), *self._tools_details(width)]
+            cells = SIGN_CELLS if self.has_only_signs else MARK_CELLS
+            tools = tools_row(self._sheet, len(self._schemas), width, mark_cells=cells)
+            rows = [tools, *self._tools_details(width)]
             return [line_of(each, tokens) for each in rows]
         place = self.indices[index - _TOOLS_ROWS]
         tied = look.selected or look.tied
-        row = message_row(self._sheet, place, width, tied=tied, glyphs=glyphs, preview=self._preview)
-        lines = [line_of(each, tokens) for each in (row, *self._details(place, width))]
-        if self._preview is not None and self._has_cache_row(place):
-            lines.insert(0, line_of(cache_row(self._preview, width, glyphs), tokens))
-        return lines
-
-    def _has_cache_row(self, index: int) -> bool:
         preview = self._preview
-        return preview is not None and preview.reused > 0 and preview.first_index == index
+        row = message_row(
+            self._sheet, place, width, tied=tied, glyphs=glyphs, preview=preview, slim=self.screen.has_class("-medium")
+        )
+        lines = [line_of(each, tokens) for each in (row, *self._details(place, width))]
+        if self._preview is not None and self._preview.divided_at == place:
+            staying = len(self._sheet.entries) - place
+            lines.insert(0, line_of(dividing_row(self._preview, width, glyphs, staying), tokens))
+        return lines
 
     def block_key(self, index: int) -> Hashable:
         if index < _TOOLS_ROWS:
-            return ("tools", _TOOLS in self._unfolded)
+            return ("tools", _TOOLS in self._unfolded, self.has_only_signs)
         index = self.indices[index - _TOOLS_ROWS]
         entry, place = self._sheet.entries[index], self._sheet.outline.place(index)
         where = None if place is None else (place.call, place.bracket)
@@ -155,9 +175,9 @@ class MessagesPane(LineView):
             index = self._sheet.index_of(entry_id)
             if index is not None and self.shows(index) and start <= self._block_of(index) < stop:
                 heights[self._block_of(index) - start] += len(self._details(index, width))
-        first = self._preview.first_index if self._preview is not None else None
-        if first is not None and self._has_cache_row(first) and self.shows(first):
-            place = self._block_of(first) - start
+        divided = self._preview.divided_at if self._preview is not None else None
+        if divided is not None and self.shows(divided):
+            place = self._block_of(divided) - start
             if 0 <= place < len(heights):
                 heights[place] += 1
         return heights

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -75,15 +74,16 @@ class PaneHeader(Widget):
 
 
 def _fitting(facts: Sequence[Span], room: int, ellipsis: str) -> list[Span]:
-    """The rightmost facts that fit; the one before them is shortened when that leaves enough of it."""
-    kept: list[Span] = []
+    """The facts that fit. Details, which are muted, go first; then the leftmost, a text shortened if enough is left."""
     room -= 2  # the blank before them and the piece of rule behind
-    for fact in reversed(facts):
-        cells = cell_len(fact.text)
-        if cells > room:
-            if room >= _LEAST_FACT and fact.text.strip():
-                kept.insert(0, fact._replace(text=fit(fact.text, room, ellipsis)))
-            break
-        kept.insert(0, fact)
-        room -= cells
+    kept = list(facts)
+    while kept and width_of(kept) > room:
+        detail = next((place for place, fact in enumerate(kept[:-1]) if fact.ink == "muted"), None)
+        if detail is not None:
+            del kept[detail]
+            continue
+        first, *kept = kept
+        left = room - width_of(kept)
+        if left >= _LEAST_FACT and first.ink == "text" and first.text.strip():
+            return [first._replace(text=fit(first.text, left, ellipsis)), *kept]
     return kept

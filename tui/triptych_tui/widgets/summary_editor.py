@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import N_, _
+from triptych_tui.plain import plain
 from triptych_tui.spans import Span
 from triptych_tui.untrusted import clean
 from triptych_tui.widgets.bar import Bar
@@ -28,7 +29,7 @@ class SummaryText(TextField):
 
     DEFAULT_CSS = """
     SummaryText {
-        height: auto; max-height: 12; background: $raised; color: $text; padding: 0 1;
+        height: auto; max-height: 25vh; background: $raised; color: $text; padding: 0 1;
         border: none; border-left: outer $l3;
         scrollbar-size: 0 1; scrollbar-background: $raised; scrollbar-color: $rule;
     }
@@ -52,7 +53,7 @@ class SummaryEditor(Vertical):
     """
 
     DEFAULT_CSS = """
-    SummaryEditor { height: auto; padding: 1 3; display: none; }
+    SummaryEditor { height: auto; padding: 1 3 0 3; display: none; }
     SummaryEditor.-shown { display: block; }
     """
 
@@ -78,6 +79,8 @@ class SummaryEditor(Vertical):
         if text.text != harmless:
             text.load_text(harmless)
         state = _("as received") if run.summary == run.received else _("edited by you")
+        tokens = run.summary_plan.reason.values.get("new_tokens") if run.summary_plan is not None else None
+        state += "" if tokens is None else plain(" · ") + _("~{tokens} tok").format(tokens=f"{tokens:,}")
         title = [Span(_("Summary"), "strong", "b")]
         self.query_one("#summary-title", Bar).show_spread(title, [Span(state, "muted")])
 
