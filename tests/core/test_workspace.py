@@ -166,6 +166,26 @@ def test_journals_and_their_sessions_are_closed_unasked(root: Path) -> None:
     assert len(listed(root)) == 4
 
 
+def test_sessions_of_any_ending_and_what_was_moved_aside_or_put_away_are_closed(root: Path) -> None:
+    ours = ["talk.txt", "talk.txt.journal.jsonl", "plain", "plain.journal.jsonl", "one.journal.jsonl"]
+    ours += ["one.json.invalid", "one.json.invalid.2", "one.journal.jsonl.invalid", "one.journal.jsonl.invalid.1"]
+    ours += ["two.removed.json", "two.removed-3.json", "two.removed.txt", "two.removed.journal.jsonl", "own.invalid"]
+    others = ["talk.md", "invalid.txt", "data.json.invalid", "removed.json", "one.txt", "one"]
+    for name in ours:
+        (root / name).write_text("words")
+    for name in others[:-1]:
+        (root / name).write_text("words")
+    (root / "one").mkdir()  # beside a session one.json, whose journal has the name that this one's would have
+    (root / "one" / "file").write_text("words")
+    hidden = (root / "own",)
+    for path in ours:
+        assert_refused(read(root, path, hidden), "closed to tools")
+    for path in [*others[:-1], "one/file"]:
+        assert read(root, path, hidden) == ToolOutput("words")
+    found = {line.split(":")[0] for line in searched(root, "words", hidden=hidden)}
+    assert found == {*others[:-1], "one/file"}
+
+
 def test_names_that_begin_with_a_dot_are_closed(root: Path) -> None:
     (root / ".git" / "deep").mkdir(parents=True)
     for path in (".env", ".git/config", ".git/deep/file", "docs/.hidden"):

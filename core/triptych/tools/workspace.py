@@ -1,14 +1,15 @@
 """The one boundary through which tools read: a folder, and nothing outside it.
 
 Closed to tools even inside the folder: the paths given as `hidden` (our own sessions and settings), whatever name
-or link leads to them; journals, and the session a journal stands beside; every name that begins with a dot
-(version control, settings, keys); /proc and /sys.
+or link leads to them; journals, and the session a journal stands beside; what of either was moved aside or put away;
+every name that begins with a dot (version control, settings, keys); /proc and /sys.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ DEEPEST_FOLDER = 64
 """How many folders one listing enters, and how far below the workspace."""
 
 JOURNAL_SUFFIX = ".journal.jsonl"
+_MOVED_ASIDE = re.compile(r"\.invalid(?:\.[0-9]+)?\Z")
+_PUT_AWAY = re.compile(r".\.removed(?:-[0-9]+)?(?:\.[^.]*)?\Z", re.DOTALL)
 
 Refusal = Literal[
     "outside", "closed", "missing", "link", "folder", "special", "huge", "binary", "denied", "name", "unreadable"
@@ -156,13 +159,13 @@ class Workspace:
             entries = {entry.name: entry for entry in scan}
             for name in sorted(entries):
                 inner = (*parts, name)
-                if self._is_closed(inner) or _journal_of(name) in entries:
+                if self._is_closed(inner):
                     continue
                 try:
                     found = entries[name].stat(follow_symlinks=False)
                 except OSError:
                     continue  # gone since the folder was scanned
-                if _identity(found) in closed:
+                if _identity(found) in closed or (_journal_of(name) in entries and not stat.S_ISDIR(found.st_mode)):
                     continue
                 if stat.S_ISREG(found.st_mode):
                     files.append(FoundFile("/".join(inner), found.st_size))
@@ -188,9 +191,13 @@ class Workspace:
         return parts
 
     def _is_closed(self, parts: tuple[str, ...]) -> bool:
-        if any(name.startswith(".") or name.casefold().endswith(JOURNAL_SUFFIX) for name in parts):
+        before = tuple(map(_name_before, parts))
+        if any(name.startswith(".") or name.casefold().endswith(JOURNAL_SUFFIX) for name in before):
             return True
-        return any(parts[:depth] in self._closed_parts for depth in range(len(parts) + 1))
+        if any(map(_PUT_AWAY.search, before)):
+            return True
+        depths = range(len(parts) + 1)
+        return any(names[:depth] in self._closed_parts for names in (parts, before) for depth in depths)
 
     def _closed_identities(self) -> frozenset[_Identity]:
         """What the closed paths are now: hard links, foreign spellings and mounts of them are the same file."""
@@ -250,13 +257,13 @@ def _look_at(folder: _Folder, name: str, closed: Collection[_Identity]) -> os.st
     """What stands there, links not followed; closed files and sessions with their journal beside them are refused."""
     found = _stat(folder, name)
     _refuse_closed(found, closed)
-    if (journal := _journal_of(name)) is not None:
-        try:
-            _stat(folder, journal)
-        except OSError:
-            return found
-        raise Refused("closed")
-    return found
+    if stat.S_ISDIR(found.st_mode):
+        return found
+    try:
+        _stat(folder, _journal_of(name))
+    except OSError:
+        return found
+    raise Refused("closed")
 
 
 def _stat(folder: _Folder, name: str) -> os.stat_result:
@@ -287,10 +294,15 @@ def _refuse_closed(found: os.stat_result, closed: Collection[_Identity]) -> None
         raise Refused("closed")
 
 
-def _journal_of(name: str) -> str | None:
-    """The name of the journal if this were one of our sessions."""
-    stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name, not a path
-    return stem + JOURNAL_SUFFIX if suffix.casefold() == ".json" else None
+def _name_before(name: str) -> str:
+    """What a file was called before it was moved aside."""
+    return _MOVED_ASIDE.sub("", name)
+
+
+def _journal_of(name: str) -> str:
+    """The name of the journal if this were one of our sessions, which have their own whatever their ending is."""
+    stem, suffix = os.path.splitext(_name_before(name))  # noqa: PTH122 - a name, not a path
+    return (stem if suffix.casefold() == ".json" else stem + suffix) + JOURNAL_SUFFIX
 
 
 def _identity(found: os.stat_result) -> _Identity:
