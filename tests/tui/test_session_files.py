@@ -428,3 +428,43 @@ class TestPlaces:
         past = past_of(tmp_path / "talk.removed.json")
         assert past.remembered
         assert messages_of(past.timeline.entries(past.timeline.head)) == messages
+
+
+class TestForgetting:
+    async def forget(self, pilot: Pilots, app: TriptychApp, key: str) -> str:
+        await kept(pilot, app)
+        await ask(pilot, app)
+        await until(pilot, lambda: app.session.is_saved, "saved")
+        app.workbench.action_pane("messages")
+        await pilot.press("E")
+        await until(pilot, lambda: app.focused is not None and app.focused.id == "question", "it asks")
+        question = said(app)
+        await pilot.press(key)
+        await until(pilot, lambda: app.session.forgotten, "forgotten")
+        return question
+
+    @pytest.mark.parametrize(("key", "deletes"), [("y", True), ("k", False)])
+    async def test_what_was_moved_aside_is_named_and_goes_only_when_asked_for(
+        self, file: Path, key: str, deletes: bool
+    ) -> None:
+        aside = ["talk.json.invalid", "talk.journal.jsonl.invalid", "talk.journal.jsonl.invalid.1"]
+        for name in [*aside, "other.journal.jsonl.invalid"]:
+            put(file.with_name(name), "What is a heron?")
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            question = await self.forget(pilot, app, key)
+            assert all(name in question for name in aside)
+            assert "other" not in question
+            words = "deleted" if deletes else "may still stand in talk.json.invalid"
+            await until(pilot, lambda: words in said(app), "it says what became of them")
+        left = {name for name in names_in(file.parent) if "invalid" in name}
+        assert left == {"other.journal.jsonl.invalid"} | (set() if deletes else set(aside))
+
+    async def test_one_that_cannot_be_deleted_is_said(self, file: Path) -> None:
+        folder = file.with_name("talk.journal.jsonl.invalid")
+        folder.mkdir()
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await self.forget(pilot, app, "y")
+            await until(pilot, lambda: "cannot be deleted" in said(app), "it says so")
+        assert folder.is_dir()

@@ -57,6 +57,13 @@ WORKBENCH: Mapping[str, str] = {
     "history.no_compaction_after": N_("No layer changed anything after this."),
     "undo.forgotten": N_("What was before this was forgotten as you wished, so nothing can be undone here."),
     "forget.done": N_("The list stays as it is; how it came about is forgotten for good."),
+    "forget.sure_aside": N_(
+        "This forgets all originals and all undo for good; the list stays as it is. "
+        "What was moved aside may hold them too: {files}."
+    ),
+    "forget.all": N_("The list stays as it is; how it came about is forgotten for good, {files} deleted."),
+    "forget.but": N_("The list stays as it is; how it came about is forgotten here. It may still stand in {files}."),
+    "forget.not_deleted": N_("{path} cannot be deleted: {error}. All else is forgotten; delete that file yourself."),
     "forget.not_saved": N_("The list could not be saved, so nothing was forgotten; make room and try again."),
     "forget.sure": N_("This forgets all originals and all undo for good; the list stays as it is."),
     "undo.nothing": N_("There is nothing to undo."),

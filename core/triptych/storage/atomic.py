@@ -64,6 +64,14 @@ def aside_path(path: Path) -> Path:
     return next(path.with_name(name) for name in names if not path.with_name(name).exists())
 
 
+def moved_aside(path: Path) -> list[Path]:
+    """The files that were at `path` and were moved aside, by name."""
+    name = re.compile(re.escape(path.name) + r"\.invalid(?:\.[0-9]+)?")
+    with suppress(OSError):
+        return sorted(each for each in path.parent.iterdir() if name.fullmatch(each.name))
+    return []
+
+
 def is_there(path: Path) -> bool:
     """Whether there is something at `path`; where that cannot be told, writing there will say why."""
     with suppress(OSError, ValueError):

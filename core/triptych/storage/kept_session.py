@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from triptych.entries import Entry, messages_of
 from triptych.restoring import restored
-from triptych.storage.atomic import is_there, sweep_leftovers
+from triptych.storage.atomic import is_there, moved_aside, sweep_leftovers
 from triptych.storage.journal import Journal, Written, journal_path, read_journal
 from triptych.storage.session_file import Loaded, OnDisk, SessionFile, SessionFileError
 from triptych.storage.session_lock import SessionLock, lock_path
@@ -130,6 +131,19 @@ class KeptSession:
     def forget(self, entries: tuple[Entry, ...]) -> None:
         """Have the journal begin with this list, which the file holds. Raises SessionFileError, forgetting nothing."""
         self._journal.forget(entries)
+
+    def set_aside(self) -> list[Path]:
+        """Earlier lists and journals of this session that could not be used and were moved aside."""
+        return [*moved_aside(self.path), *moved_aside(journal_path(self.path))]
+
+    def delete_set_aside(self, paths: Iterable[Path]) -> None:
+        """Delete these of them for good. Raises SessionFileError with the first one that cannot be."""
+        for path in paths:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                said = error.strerror or type(error).__name__
+                raise SessionFileError("forget.not_deleted", path=str(path), error=said) from error
 
     def record(self, change: Change) -> None:
         """Append a change to the journal. Raises SessionFileError: it is written with the next one then."""

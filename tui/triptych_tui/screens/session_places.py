@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ ActAt = Callable[[Path], Coroutine[Any, Any, object]]
 
 
 class SessionPlaces:
-    """What the keys `w W O E L`, ctrl+n and delete do. Files are renamed, never deleted."""
+    """What the keys `w W O E L`, ctrl+n and delete do. Files are renamed; none is deleted that was not named first."""
 
     def __init__(self, screen: Keeping, files: SessionFiles) -> None:
         self._screen = screen
@@ -51,8 +51,17 @@ class SessionPlaces:
 
     def forget(self) -> None:
         """Ask whether all that is no longer in the list is to be forgotten."""
-        answer = Answer("y", N_("forget it"), self._files.does(self._forget))
-        self._files.ask(Reason("forget.sure"), [answer], focus=True)
+        kept = self._files.kept
+        aside = kept.set_aside() if kept is not None else []
+        if not aside:
+            answer = Answer("y", N_("forget it"), self._files.does(self._forget))
+            self._files.ask(Reason("forget.sure"), [answer], focus=True)
+            return
+        deletes = self._files.does(lambda: self._forget(aside, deletes=True))
+        keeps = self._files.does(lambda: self._forget(aside))
+        also, only = N_("forget it, delete those"), N_("forget it, keep those")
+        answers = [Answer("y", also, deletes), Answer("k", only, keeps)]
+        self._files.ask(Reason("forget.sure_aside", {"files": _names(aside)}), answers, focus=True)
 
     async def lessons_view(self) -> None:
         """Show the session from its list alone, as the lesson would reopen it, or with all that is remembered again."""
@@ -199,13 +208,20 @@ class SessionPlaces:
         else:
             await self._screen.show_session(another)
 
-    async def _forget(self) -> None:
+    async def _forget(self, aside: Sequence[Path] = (), *, deletes: bool = False) -> None:
         try:
             await self._session.forget_originals()
+            if self._files.kept is not None and deletes:
+                await asyncio.to_thread(self._files.kept.delete_set_aside, aside)
         except TriptychError as error:
-            self._files.failed(error.reason)
-        else:
-            self._screen.say(Reason("forget.done"), fault=False)
+            if error.reason.id == "forget.not_deleted":
+                self._screen.say(error.reason)
+            else:
+                self._files.failed(error.reason)
+            return
+        files = {"files": _names(aside)}
+        but = Reason("forget.all", files) if deletes else Reason("forget.but", files)
+        self._screen.say(but if aside else Reason("forget.done"), fault=False)
 
     async def _remove(self) -> None:
         kept = self._files.kept
@@ -223,3 +239,7 @@ class SessionPlaces:
         else:
             notice = Reason("session.removed", {"name": kept.path.name, "path": str(aside)})
             await self._screen.show_session(another._replace(notice=another.notice or notice))
+
+
+def _names(files: Sequence[Path]) -> str:
+    return ", ".join(each.name for each in files)
