@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from triptych.agent import run_turn
 from triptych.entries import Entry, entries_from, messages_of
-from triptych.layers.summarize import ROBUST_PROMPT, SUMMARY_PROMPT
 from triptych.messages import Message, is_result, tool_calls
 from triptych.models.base import Delta, Finish, Request, TextDelta, ToolCallDelta
 from triptych.models.offline import OfflineModel
@@ -75,6 +74,7 @@ class Held:
         self.requests: list[list[Message]] = []
         self.summaries = 0
         self.window = window
+        self._prompt = policy.summarize.prompt if policy.summarize else None
         self._questions = [message["content"] for message in messages if message["role"] == "user"]
         self._answers = iter([message for message in messages if message["role"] == "assistant"])
         self._results = iter([message["content"] for message in messages if is_result(message)])
@@ -89,7 +89,7 @@ class Held:
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         messages = list(request.messages)
-        if str(messages[0]["content"]).startswith((SUMMARY_PROMPT, ROBUST_PROMPT)):
+        if self._prompt is not None and messages[0]["content"] == self._prompt:
             self.summaries += 1
             async for delta in OfflineModel(UNLIMITED).stream(request):
                 yield delta

@@ -60,9 +60,16 @@ class Trigger:
         at_least("reserve_tokens", self.reserve_tokens, 0)
         if self.window_share is not None and not 0 < self.window_share <= 1:
             raise ParameterError("parameter.not_a_share", name="window_share", value=self.window_share)
-        names = [name for name in _EXCLUSIVE if getattr(self, name) not in (None, False)]
-        if len(names) > 1:
-            raise ParameterError("parameter.two_triggers", names=", ".join(names))
+        if len(self._names()) > 1:
+            raise ParameterError("parameter.two_triggers", names=", ".join(self._names()))
+
+    def _names(self) -> list[str]:
+        return [name for name in _EXCLUSIVE if getattr(self, name) not in (None, False)]
+
+    @property
+    def by_hand_only(self) -> bool:
+        """Whether layer 3 never runs by itself."""
+        return not self._names()
 
     def threshold(self, window: int) -> int | None:
         """How full a window of this size is, in tokens, when layer 3 runs; None where it does not go by the window."""

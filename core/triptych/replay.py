@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from triptych.checks import would_be_refused
 from triptych.edits import Edit, append_edit, replacement_edits
@@ -24,12 +25,15 @@ from triptych.reasons import Reason
 from triptych.recording import is_made_up
 from triptych.session import Session
 from triptych.stages import Stage
-from triptych.tally import Replayed, StageTold, Summarizer, Tally
+from triptych.tally import Replayed, Summarizer, Tally
 from triptych.tokens import TokenCounter
 from triptych.tools.base import Toolbox
 
-LEAST_SETTLED = 256
-"""Messages that are worth a session without them."""
+IDS_APART = 1 << 20
+"""Between two entries of a recording, so that what layers put between them can be numbered there."""
+
+LEAST_SETTLED = 2000
+"""Messages that are worth a session without them. From then on reasons count what is left to look at."""
 
 _PASSING = "model.context_length", "model.calls_used_up"
 """Why a summary may fail while the replay goes on, as a turn does."""
@@ -46,7 +50,8 @@ async def replayed(
 
     Each assistant message is the answer to a request. Raises ModelError when the model for summaries cannot be had.
     """
-    replay = _Replay(policy, summarizer, counter, wait, (), said)
+    said = [replace(entry, id=number * IDS_APART) for number, entry in enumerate(said)]
+    replay = _Replay(policy, summarizer, counter, wait, ())
     for number, entry in enumerate(said):
         if number % 64 == 0:
             await asyncio.sleep(0)  # or it could not be cancelled
@@ -68,29 +73,45 @@ async def next_question(
     no layer has touched are cut first, since the policy would have cut them as they came in. What the request has in
     common with the list as it is, is what it has in common with the one before it.
     """
-    replay = _Replay(policy, summarizer, counter, wait, entries, entries)
+    replay = _Replay(policy, summarizer, counter, wait, entries)
     await replay.cut_what_came_in()
     await replay.ask(pending=bool(entries) and _starts_turn(entries[-1]))
     return replay.outcome(entries)
 
 
-def most_summaries(said: Iterable[Entry], policy: Policy) -> int:
-    """How many summaries a replay may take at most."""
-    if not _may_summarize(policy):
+def most_calls(said: Sequence[Entry], policy: Policy, counter: TokenCounter, window: int, *, ahead: bool) -> int:
+    """How many requests for summaries to grant a replay, or, `ahead`, the next question alone.
+
+    One wherever a summary may come due; in the robust flavour more, since what is long goes in pieces.
+    """
+    parameters = policy.summarize
+    if parameters is None or not _may_summarize(policy):
         return 0
-    return sum((role_of(e.message) == "assistant" if policy.every_request else _starts_turn(e)) for e in said)
+    if ahead:
+        calls = 1
+    elif policy.every_request:
+        calls = sum(role_of(entry.message) == "assistant" for entry in said)
+    else:
+        calls = sum(map(_starts_turn, said))
+    if parameters.flavour == "robust":  # a piece fills more than a sixth of the window
+        calls += 6 * counter.count(said).tokens // (parameters.request_tokens or window)
+    return calls
 
 
 def _may_summarize(policy: Policy) -> bool:
     """Whether layer 3 ever runs by itself."""
-    trigger = policy.trigger
-    has_trigger = any(value is not None for value in (trigger.turns, trigger.tokens, trigger.window_share))
     before = policy.stages_between("receive", "request")
-    return has_trigger and policy.runs("summarize") and "decide" in before and "summarize" in before
+    is_in_turns = policy.runs("summarize") and "decide" in before and "summarize" in before
+    return is_in_turns and not policy.trigger.by_hand_only
 
 
 def _starts_turn(entry: Entry) -> bool:
     return role_of(entry.message) == "user" and not is_tool_response(entry.message) and not is_made_up(entry)
+
+
+def _number_from(session: Session, first_id: int) -> None:
+    """Have the session's new ids begin there, where they do not begin later: ids follow the order of birth."""
+    session.new_ids(max(first_id - session.new_ids(0), 0))
 
 
 class _Replay:
@@ -103,9 +124,8 @@ class _Replay:
         counter: TokenCounter,
         wait: Wait,
         entries: tuple[Entry, ...],
-        known: Sequence[Entry],
     ) -> None:
-        """`entries` is the list to begin with, and what the request before held; `known` all that will be said."""
+        """`entries` is the list to begin with, and what the request before held."""
         self._policy, self._summarizer, self._counter, self._wait = policy, summarizer, counter, wait
         self._may_summarize = _may_summarize(policy)
         stages = (*policy.stages_between("receive", "request"), *policy.stages_between("answer"))
@@ -115,7 +135,7 @@ class _Replay:
         self._tally = Tally(counter)
         self._settled: list[Entry] = []  # no layer looks at it again
         self._waiting: list[tuple[Entry, Entry]] = []  # said since layers ran: as it was, and as layer 1 left it
-        self._session = self._begun(entries, max((entry.id for entry in known), default=-1) + 1)
+        self._session = self._begun(entries)
         self._layers = self._new_layers()
         self._weight = counter.total(entries)
 
@@ -182,12 +202,12 @@ class _Replay:
 
     # The list
 
-    def _begun(self, entries: tuple[Entry, ...], first_id: int) -> Session:
+    def _begun(self, entries: tuple[Entry, ...], first_id: int = 0) -> Session:
         """A session with this list, whose new ids are not below `first_id`."""
         session = Session(entries, self._policy)
         if session.counter.estimator == self._counter.estimator:
             session.counter = self._counter  # what was weighed need not be weighed again
-        session.new_ids(max(first_id - session.new_ids(0), 0))
+        _number_from(session, first_id)
         return session
 
     def _append(self, entry: Entry) -> None:
@@ -199,7 +219,7 @@ class _Replay:
             plan = cut_on_arrival(belonging, self._policy, self._session.counter)
             if plan is not None and plan.edits:
                 cut = plan.edits[0].inserted[0]
-                self._tally.cut(self._question, entry, cut)
+                self._tally.cut(self._question, entry, cut, plan.reason)
         self._waiting.append((entry, cut))
         weight = self._counter.weight(cut)
         self._weight += weight
@@ -210,6 +230,7 @@ class _Replay:
         start, waiting = len(self._session.entries), self._waiting
         self._waiting = []
         if waiting:
+            _number_from(self._session, waiting[-1][0].id + 1)
             self._perform("append", (append_edit(self._session.entries, *(said for said, _ in waiting)),))
         cuts = [(start + number, cut) for number, (said, cut) in enumerate(waiting) if cut is not said]
         if cuts:
@@ -277,8 +298,7 @@ class _Replay:
         if isinstance(plan, SummaryPlan):
             self._asked = True
             return
-        if self._tells:
-            self._tally.stages.append(StageTold(stage, reason, changes))
+        self._tally.come_by(stage, reason, applied=changes, tell=self._tells)
         if stage == "summarize":
             self._tally.failed += self._asked and not changes
             self._asked = False

@@ -41,8 +41,10 @@ class StageTold(NamedTuple):
 class Replayed(NamedTuple):
     """What became of a list under a policy. All tokens are those of one estimator, whole, cut once a number.
 
-    entries: the list at the end. before, after: the list's size as it was said, and at the end.
-    edits: the difference between the two, planned against the former; kept: the beginning they have in common.
+    said: the list as it was said, its entries numbered anew; entries: the list at the end. before, after: their sizes.
+    edits: the difference between the two, planned against the former, with a reason for each in `reasons`.
+    kept: the beginning that the two lists have in common.
+    reason: of the stage that changed the list last; where none did, of the last that was come by; None without one.
     stages: those that were come by, with what they found; `next_question` alone tells them.
     acts: what changed the list, in order, what a stage did at one question together.
     requests: how many were made; peak: tokens of the largest; over_window: how many had more tokens than the window.
@@ -56,10 +58,13 @@ class Replayed(NamedTuple):
     """
 
     policy: Policy
+    said: tuple[Entry, ...]
     entries: tuple[Entry, ...]
     before: Count
     after: Count
     edits: tuple[Edit, ...]
+    reasons: tuple[Reason, ...]
+    reason: Reason | None
     kept: Count
     stages: tuple[StageTold, ...]
     acts: tuple[Act, ...]
@@ -88,10 +93,11 @@ class Summarizer:
         self.name, self.offline, self.window = model.name, model.offline, window
         self.calls, self.weight = 0, 0
         self.failure: ModelError | None = None
-        self._model, self._counter, self._most_calls = model, counter, most_calls
+        self.most_calls = most_calls
+        self._model, self._counter = model, counter
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
-        if self.calls == self._most_calls:
+        if self.calls == self.most_calls:
             raise ModelError("model.calls_used_up", calls=self.calls)
         self.calls += 1
         self.weight += sum(map(self._counter.message_weight, request.messages))
@@ -113,6 +119,8 @@ class Tally:
     def __init__(self, counter: TokenCounter) -> None:
         self.failed = 0
         self.stages: list[StageTold] = []
+        self._reason: Reason | None = None
+        self._reasons: dict[Entry, Reason] = {}
         self._counter = counter
         self._acts: dict[tuple[int, Stage], tuple[int, int]] = {}
         self._touched: defaultdict[Stage, set[int]] = defaultdict(set)
@@ -120,8 +128,16 @@ class Tally:
         self._removed: set[int] = set()
         self._requests = self._peak = self._over_window = self._rebilled = 0
 
-    def cut(self, question: int, said: Entry, cut: Entry) -> None:
+    def come_by(self, stage: Stage, reason: Reason, *, applied: bool, tell: bool) -> None:
+        """A stage is come by; `tell` it in the outcome."""
+        if applied or not self._acts:
+            self._reason = reason
+        if tell:
+            self.stages.append(StageTold(stage, reason, applied))
+
+    def cut(self, question: int, said: Entry, cut: Entry, reason: Reason) -> None:
         """Layer 1 has cut a result that came in."""
+        self._reason = self._reasons[cut] = reason
         self._touched["truncate"].add(said.id)
         self._act(question, "truncate", 1, self._counter.weight(said) - self._counter.weight(cut))
 
@@ -133,6 +149,7 @@ class Tally:
             gone = [entry for entry in edit.removed if entry not in stays]
             growth += self._counter.total(edit.inserted) - self._counter.total(edit.removed)
             changed += len(gone) or len(edit.inserted)
+            self._reasons |= dict.fromkeys((*gone, *edit.inserted), plan.reason)
             for entry in gone:
                 if entry.id in replaced:
                     self._touched[plan.stage].add(entry.id)
@@ -163,10 +180,13 @@ class Tally:
         edits = edits_between(before, after)
         return Replayed(
             policy=policy,
+            said=tuple(before),
             entries=tuple(after),
             before=count(before),
             after=count(after),
             edits=edits,
+            reasons=tuple(self._reasons[(edit.inserted or edit.removed)[0]] for edit in edits),
+            reason=self._reason,
             kept=kept_prefix(before, edits, self._counter),
             stages=tuple(self.stages),
             acts=tuple(

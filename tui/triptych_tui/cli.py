@@ -34,9 +34,11 @@ from triptych_tui.i18n import N_, _, lend_catalogues, preferred_locale, set_lang
 _COMMANDS = {
     "apply": "triptych_tui.cli_apply",
     "check": "triptych_tui.cli_inspect",
+    "compare": "triptych_tui.cli_compare",
     "config": "triptych_tui.cli_config",
     "context": "triptych_tui.cli_inspect",
     "policies": "triptych_tui.cli_lists",
+    "run": "triptych_tui.cli_run",
     "sessions": "triptych_tui.cli_lists",
     "verify": "triptych_tui.cli_verify",
 }

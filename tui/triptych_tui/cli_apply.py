@@ -162,11 +162,11 @@ def _written(session: Session, first: SummaryPlan, model: ChatModel) -> Outcome:
             click.echo(_("summary, piece {number} of {of}").format(number=event.number, of=event.of), err=True)
 
     session.subscribe(tell)
-    written = asyncio.run(write_summary(session, first, model, _wait_and_tell))
+    written = asyncio.run(write_summary(session, first, model, wait_and_tell))
     return Outcome("summarize", written.plan, model_calls=requests)
 
 
-async def _wait_and_tell(retry: Retry) -> None:
+async def wait_and_tell(retry: Retry) -> None:
     """Say on standard error what the next try waits for."""
     from triptych_tui.wording import fault_in_short
 

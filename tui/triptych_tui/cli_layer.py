@@ -67,7 +67,7 @@ class Outcome:
 
 def run(job: Job, planned: Callable[[Session], Outcome]) -> None:
     """Plan the layer on the file's list, write what comes of it where that is asked for, and tell."""
-    reading, file = _read(job)
+    reading, file = read_job(job)
     session = Session(entries_in(job.file, reading), preset(job.flavour))
     before = session.entries
     outcome = planned(session)
@@ -75,7 +75,7 @@ def run(job: Job, planned: Callable[[Session], Outcome]) -> None:
     after = applied_to(before, edits)
     written = None
     if file is not None and (edits or not job.writes_back):
-        with _held(file.path):
+        with held(file.path):
             file.save(after, overwrite=not job.writes_back)
         written = file.path
     kept = kept_prefix(before, edits, session.counter)
@@ -86,7 +86,7 @@ def run(job: Job, planned: Callable[[Session], Outcome]) -> None:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
+def held(path: Path) -> Iterator[None]:
     """Write while no window has the file open for writing."""
     lock = SessionLock(path)
     try:
@@ -100,7 +100,7 @@ def _held(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _read(job: Job) -> tuple[Reading, SessionFile | None]:
+def read_job(job: Job) -> tuple[Reading, SessionFile | None]:
     """What the file holds, and the file that the outcome is written to, if any."""
     if not job.writes_back:
         return read_session(job.file), SessionFile(job.output) if job.output is not None else None
@@ -151,13 +151,13 @@ def _lines(outcome: Outcome, kept: Count, written: Path | None) -> list[str]:
     plan = outcome.plan
     sizes = table(
         [
-            (_("before"), *_size(plan.before)),
-            (_("after"), *_size(plan.after)),
-            (_("same beginning"), *_size(kept)),
+            (_("before"), *size_in_words(plan.before)),
+            (_("after"), *size_in_words(plan.after)),
+            (_("same beginning"), *size_in_words(kept)),
         ],
         right=(1, 2),
     )
-    rows = [(_place(edit), mark_of(edit) or "") for edit in plan.edits]
+    rows = [(place_in_words(edit), mark_of(edit) or "") for edit in plan.edits]
     ending = _("written to {path}").format(path=shown(written)) if written else _("nothing was written")
     variables = variables_line(plan.reason)
     why = [say(plan.reason), *filter(None, [variables, plan.reason.printed])]
@@ -165,12 +165,12 @@ def _lines(outcome: Outcome, kept: Count, written: Path | None) -> list[str]:
     return "\n\n".join("\n".join(section) for section in sections if section).split("\n")
 
 
-def _size(count: Count) -> tuple[str, str]:
+def size_in_words(count: Count) -> tuple[str, str]:
     messages = ngettext("{count} message", "{count} messages", count.messages).format(count=f"{count.messages:,}")
     return messages, _("~{tokens} tokens").format(tokens=f"{count.tokens:,}")
 
 
-def _place(edit: Edit) -> str:
+def place_in_words(edit: Edit) -> str:
     """Which messages of the list before an edit is about."""
     last = edit.index + len(edit.removed) - 1
     if last <= edit.index:

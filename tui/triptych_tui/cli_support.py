@@ -18,6 +18,7 @@ import click
 from triptych.reasons import Reason, TriptychError
 from triptych.storage.session_file import SessionFile
 from triptych_tui.i18n import N_, _
+from triptych_tui.plain import in_ascii
 
 if TYPE_CHECKING:
     from triptych.entries import Entry
@@ -128,10 +129,14 @@ def print_json(answer: Mapping[str, Any]) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines of text; what an encoding cannot say becomes a question mark."""
+    """Lines of text; what an encoding cannot say becomes a stand-in or a question mark."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    for line in lines:
-        click.echo(line.rstrip().encode(encoding, "replace").decode(encoding))
+    for line in map(str.rstrip, lines):
+        try:
+            line.encode(encoding)
+        except UnicodeEncodeError:
+            line = in_ascii(line).encode(encoding, "replace").decode(encoding)
+        click.echo(line)
 
 
 def table(rows: Sequence[Sequence[object]], *, right: Sequence[int] = ()) -> list[str]:

@@ -23,6 +23,8 @@ _SIGNS = str.maketrans(
         "≈": "=",
         "▌": ">",
         "█": "#",
+        "━": "=",
+        "─": "-",
         "░": ":",
         "✓": "+",
         "✗": "x",
@@ -44,4 +46,9 @@ def use_ascii(wanted: bool) -> None:
 
 def plain(text: str) -> str:
     """Text of the interface as the terminal may have it; under `--ascii` its signs become their stand-ins."""
-    return text.translate(_SIGNS) if _in_ascii else text
+    return in_ascii(text) if _in_ascii else text
+
+
+def in_ascii(text: str) -> str:
+    """The text with stand-ins for the interface's signs."""
+    return text.translate(_SIGNS)

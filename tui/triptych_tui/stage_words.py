@@ -40,6 +40,11 @@ def stage_name(stage: Stage) -> str:
     }[stage]
 
 
+def layer_in_words(stage: Stage) -> str:
+    """The stage's word, with its layer's number."""
+    return " ".join(filter(None, (LAYER_NUMBERS.get(stage), stage_name(stage))))
+
+
 def turn_spans(steps: Sequence[Step], title: str, *, short: bool = False) -> list[Span]:
     """One line about what the layers did in `steps`; short, the layers are numbers only."""
     spans = [Span(f"{title}  ", "muted")]

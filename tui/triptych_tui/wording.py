@@ -202,6 +202,7 @@ _LAYERS: Mapping[str, str | _Counted] = {
     "summary.cut_off": N_("cut off at the model's length limit"),
     "summary.filtered": N_("cut off by the endpoint's content filter"),
     "summary.called_tool": N_("the model called {tool} instead"),
+    "replay.untouched": N_("the policy has no layer that does anything here"),
     "summarize.failed": N_("no summary could be made, so all messages stay. {why}"),
     "decide.layer_off": N_("this policy never summarizes"),
     "decide.switched_off": N_("layer 3 is switched off, so nothing to summarize"),

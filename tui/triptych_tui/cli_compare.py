@@ -1,0 +1,210 @@
+"""`triptych compare`: one session under several policies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from triptych.entries import messages_of
+from triptych.messages import turn_starts
+from triptych.models.base import ChatModel
+from triptych.models.keys import OPENAI_URL, host_of
+from triptych.models.offline import OfflineModel
+from triptych.policy import Policy
+from triptych.policy_files import find
+from triptych.recording import Recording
+from triptych.replay import most_calls, next_question, replayed
+from triptych.settings import Settings, chosen_model
+from triptych.tally import Replayed, Summarizer
+from triptych.tokens import ESTIMATORS, TokenCounter
+from triptych_tui.cli_apply import wait_and_tell
+from triptych_tui.cli_replay import ANY_LENGTH, Window, outcome_json, recording_in, window_of, writer_of_summaries
+from triptych_tui.cli_support import (
+    USAGE,
+    Fault,
+    as_json,
+    entries_in,
+    option,
+    print_json,
+    print_lines,
+    read_session,
+    setting,
+    settings_for,
+    shown,
+)
+from triptych_tui.i18n import N_, _, ngettext
+
+MOST_POLICIES = 4
+
+
+class Comparison(NamedTuple):
+    """A session under several policies.
+
+    ahead: only the next question was asked. recording: what was said, or `ahead` the list as it is. `written_by` is
+    the host of the model that wrote summaries, "" for the offline model.
+    """
+
+    file: str
+    ahead: bool
+    recording: Recording
+    questions: int
+    window: Window
+    estimator: str
+    written_by: str
+    outcomes: tuple[Replayed, ...]
+
+
+@click.command(
+    help=N_(
+        "How a session would have gone under each of one to four policies, each with its own numbers: what it would "
+        "hold, what requests would have cost, what each layer would have done. Answers, calls and results are used as "
+        "they were said, whole where the session's journal remembers them. Without a network: summaries are written "
+        "by the offline model, unless --summaries model. FILE is not changed."
+    )
+)
+@click.argument("file", metavar="FILE")
+@option("--policy", "names", multiple=True, metavar="P", help=N_("A policy; to be repeated."))
+@option(
+    "--from",
+    "origin",
+    type=click.Choice(("start", "now")),
+    default="start",
+    metavar="F",
+    help=N_("start: question by question from its start; now: what `run` does, the next question alone."),
+)
+@option(
+    "--summaries",
+    type=click.Choice(("offline", "model")),
+    default="offline",
+    metavar="S",
+    help=N_("Who writes summaries: offline, or model for the configured one, which may cost money."),
+)
+@option("--yes", is_flag=True, help=N_("Do not ask before requests are sent."))
+@setting("--model", metavar="M", help=N_("The model that writes summaries, where that is wanted."))
+@setting("--base-url", metavar="U", help=N_("Its endpoint."))
+@setting("--window", type=int, metavar="N", help=N_("The model's context window in tokens."))
+@as_json
+def compare(
+    file: str, names: tuple[str, ...], origin: str, summaries: str, yes: bool, json_wanted: bool, **flags: Any
+) -> None:
+    if not 1 <= len(names) <= MOST_POLICIES:
+        raise Fault(
+            USAGE, _("one to {most} policies can be compared; name each with --policy").format(most=MOST_POLICIES)
+        )
+    policies = [find(name) for name in names]
+    settings = settings_for(**flags)
+    model = _model(settings, summaries)
+    reading = read_session(file)
+    ahead = origin == "now"
+    recording = Recording(entries_in(file, reading), remembered=False) if ahead else recording_in(file, reading)
+    comparison = Comparison(
+        file=file,
+        ahead=ahead,
+        recording=recording,
+        questions=len(turn_starts(messages_of(recording.entries))),
+        window=window_of(settings, model),
+        estimator=policies[0].estimator,
+        written_by="" if model.offline else host_of(settings.base_url or OPENAI_URL),
+        outcomes=(),
+    )
+    counter = TokenCounter(ESTIMATORS[comparison.estimator])
+    summarizers = _summarizers(comparison, policies, model, counter)
+    if not model.offline:
+        _announce(summarizers, comparison.written_by, ask=not yes)
+    outcomes = asyncio.run(_replayed(comparison, policies, summarizers, counter))
+    comparison = comparison._replace(outcomes=outcomes)
+    if json_wanted:
+        print_json(_as_json(comparison))
+    else:
+        from triptych_tui.compare_table import lines
+
+        print_lines(lines(comparison))
+
+
+def _model(settings: Settings, summaries: str) -> ChatModel:
+    """Who writes the summaries."""
+    if summaries == "offline":
+        return OfflineModel(ANY_LENGTH)
+    model = chosen_model(settings, os.environ)
+    if model.offline:
+        raise Fault(USAGE, _("--summaries model needs a model; name one with --model, or leave --summaries out"))
+    return model
+
+
+def _summarizers(
+    comparison: Comparison, policies: Sequence[Policy], model: ChatModel, counter: TokenCounter
+) -> list[Summarizer]:
+    window, said = comparison.window.tokens, comparison.recording.entries
+    granted = [most_calls(said, policy, counter, window, ahead=comparison.ahead) for policy in policies]
+    writer = writer_of_summaries(model)
+    return [Summarizer(writer, window, counter, None if model.offline else calls) for calls in granted]
+
+
+def _announce(summarizers: Sequence[Summarizer], host: str, *, ask: bool) -> None:
+    """Say what will be sent where, and ask whoever sits there."""
+    calls = sum(summarizer.most_calls or 0 for summarizer in summarizers)
+    said = ngettext(
+        "at most {calls} request for summaries goes to {host}",
+        "at most {calls} requests for summaries go to {host}",
+        calls,
+    )
+    click.echo(said.format(calls=f"{calls:,}", host=shown(host)), err=True)
+    if ask and calls and sys.stdin is not None and sys.stdin.isatty():
+        click.confirm(_("Send them?"), abort=True, err=True)
+
+
+async def _replayed(
+    comparison: Comparison, policies: Sequence[Policy], summarizers: Sequence[Summarizer], counter: TokenCounter
+) -> tuple[Replayed, ...]:
+    replay, said = next_question if comparison.ahead else replayed, comparison.recording.entries
+    return tuple(
+        [
+            await replay(said, policy, summarizer, counter, wait_and_tell)
+            for policy, summarizer in zip(policies, summarizers, strict=True)
+        ]
+    )
+
+
+def _as_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "from": "now" if comparison.ahead else "start",
+        "messages": len(comparison.recording.entries),
+        "questions": comparison.questions,
+        "estimator": comparison.estimator,
+        "window": comparison.window.tokens,
+        "window_from": comparison.window.source,
+        "originals": "journal" if comparison.recording.remembered else "list",
+        "shortened_before": comparison.recording.shortened,
+        "summaries": "model" if comparison.written_by else "offline",
+        "policies": [
+            {
+                **outcome_json(told),
+                "requests": told.requests,
+                "peak_tokens": told.peak,
+                "over_window": told.over_window,
+                "rebilled_tokens": told.rebilled,
+                "summary_tokens": told.summary_tokens,
+                "failed_summaries": told.failed_summaries,
+                "truncated": told.truncated,
+                "cleared": told.cleared,
+                "pruned": told.pruned,
+                "summarized": told.summarized,
+                "removed": told.removed,
+                "acts": [
+                    {
+                        "question": act.question,
+                        "stage": act.stage,
+                        "messages": act.messages,
+                        "saved_tokens": act.saved,
+                    }
+                    for act in told.acts
+                ],
+            }
+            for told in comparison.outcomes
+        ],
+    }
