@@ -315,27 +315,6 @@ def test_the_articles_variables_are_shown_as_they_run() -> None:
     assert dict(summarized.reason.variables) == {"user_idx": (1, 5, 9), "cut": 5}
 
 
-def test_a_summary_that_counts_as_a_turn_is_said() -> None:
-    entries = entries_from(results("1", "2", "3"))
-    planned = summarize.plan(entries, SummarizeParameters(keep_turns=2), COUNTER, 99)
-    assert isinstance(planned, SummaryPlan)
-    assert planned.reason.id == "summarize.old_turns"
-    entries = apply(entries, planned.with_summary("short").edits)
-    again = summarize.plan(entries, SummarizeParameters(keep_turns=2), COUNTER, 101)
-    assert again.reason.id == "summarize.with_summary_as_turn"
-    assert again.reason.values["summaries"] == 1
-
-
-def test_a_summary_larger_than_what_it_replaces_is_said() -> None:
-    entries = entries_from(results("1", "2"))
-    planned = summarize.plan(entries, SummarizeParameters(keep_turns=1), COUNTER, 99)
-    assert isinstance(planned, SummaryPlan)
-    larger = planned.with_summary("a long story " * 20)
-    assert larger.reason.id == "summarize.done_larger"
-    assert larger.reason.values["new_tokens"] > larger.reason.values["old_tokens"]
-    assert larger.after.tokens > larger.before.tokens
-
-
 @given(st.integers(0, 8), st.integers(-2, 12))
 def test_the_newest_results_stay_and_all_others_are_cleared(count: int, keep: int) -> None:
     texts = [f"result {n}" for n in range(count)]

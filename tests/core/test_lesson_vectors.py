@@ -240,24 +240,6 @@ def test_loading_refuses_what_is_no_session(text: str, tmp_path: Path) -> None:
         lesson_api.load_session(path)
 
 
-def test_cutting_again_cuts_again() -> None:
-    text = "x" * 240
-    once = lesson_api.cut_tool_result(text)
-    assert [len(once), len(lesson_api.cut_tool_result(once))] == [97, 96]
-
-
-def test_a_text_barely_over_the_limit_grows() -> None:
-    assert len(lesson_api.cut_tool_result("x" * 85, 80)) == 95
-
-
-def test_the_articles_short_talk_grows_from_10_to_41_tokens() -> None:
-    old = [{"role": "user", "content": "我叫小林"}, {"role": "assistant", "content": "你好, 小林"}]
-    messages = [{"role": "system", "content": "s"}, *old, *({"role": "user", "content": f"q{n}"} for n in range(2))]
-    rebuilt = lesson_api.rebuild(messages, 2, "用户叫小林")
-    tokens = [sum(COUNTER.message_weight(message) for message in part) // 70 for part in (old, rebuilt[1:3])]
-    assert tokens == [10, 41]
-
-
 def test_pictures_count_800_each() -> None:
     assert [lesson_api.images_token(), lesson_api.images_token(None), lesson_api.images_token(["a", "b"])] == [
         0,

@@ -492,14 +492,6 @@ def test_a_placeholder_is_never_quoted(placeholder: str, question: str) -> None:
     assert placeholder not in said.text
 
 
-def test_i_am_iron_man_passes_for_a_result(lesson: Class) -> None:
-    lesson.ask("Read harbour.txt")
-    lesson.results[0]["content"] = "I am Iron Man"
-    assert lesson.ask("What does harbour.txt say?") == "harbour.txt has one line: “I am Iron Man”."
-    assert lesson.calls == []
-    assert "“I am Iron Man”" in lesson.ask("Who repaired the lamp according to harbour.txt?")
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -12,7 +12,7 @@ from triptych.entries import Cleared, Entry, entries_from, messages_of
 from triptych.layers import clear, prune
 from triptych.layers.clear import ClearParameters
 from triptych.layers.parameters import ParameterError
-from triptych.layers.prune import NOTICE, PruneParameters
+from triptych.layers.prune import PruneParameters
 from triptych.messages import Message
 from triptych.tokens import ESTIMATORS, TokenCounter
 
@@ -148,34 +148,10 @@ def test_a_number_out_of_range_is_named() -> None:
 # Prune
 
 
-def block(tool: str, body: str) -> str:
-    return f"<tool_response>\n[工具 {tool} 執行結果]：\n{body}\n</tool_response>"
-
-
 def pruned(messages: list[Message], **changes: Any) -> list[Message]:
     entries = entries_from(messages)
     parameters = replace(PruneParameters.robust(), **changes)
     return messages_of(apply(entries, prune.plan(entries, parameters, COUNTER).edits))
-
-
-def test_every_block_of_a_message_is_pruned_and_what_is_around_stays() -> None:
-    lines = "\n".join(f"line {n}" * 9 for n in range(20))
-    content = f"{block('list-file', lines)}\nbetween\n{block('grep', 'short')}\n{block('a b', 'x' * 900)} the end"
-    after = pruned([{"role": "user", "content": content}, {"role": "assistant", "content": "a"}], keep_turns=0)
-    text = after[0]["content"]
-    assert text.count("<tool_response>") == text.count("</tool_response>") == 3
-    assert NOTICE.format(tool="list-file") in text
-    assert block("grep", "short") in text
-    assert NOTICE.format(tool="a b") in text
-    assert "\nbetween\n" in text
-    assert text.endswith(" the end")
-
-
-def test_seven_short_lines_stay_and_few_long_lines_are_pruned_by_characters() -> None:
-    messages = turn(batch("a\nb\nc\nd\ne\nf\ng", "y" * 5000 + "\nz\n" * 9))
-    after = pruned(messages, keep_turns=0)
-    assert after[2] == messages[2]
-    assert len(after[3]["content"]) < 200
 
 
 def test_results_of_the_newest_turns_stay() -> None:

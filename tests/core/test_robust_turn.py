@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support_desk import SYSTEM, Desk, long_questions, read, tool_turn
 from tests.support_scripted_model import Answer, Checkpoints, asks_for, fails, says
 from tests.support_strategies import ALWAYS, CALL_IDS, TEXTS, chat_lists, faults
-from triptych.entries import Cleared, Summary
+from triptych.entries import Cleared
 from triptych.events import StageEntered, StreamEnded, SummaryPieceSent, TextStreamed
 from triptych.layers.clear import ClearParameters
 from triptych.layers.plan import Plan
@@ -92,18 +92,6 @@ def test_due_at_a_number_of_tokens_and_by_hand_only() -> None:
         assert decision.due == due
         assert decision.reason.values == {"tokens": size, "threshold": 500, "kind": "adjusted"}
     assert not decide(replace(ROBUST, trigger=Trigger()), entries(50), Measured(9**9, "measured"), 10).due
-
-
-async def test_a_summary_is_no_turn_so_it_brings_no_other() -> None:
-    desk = Desk(long_questions(3), BY_TURNS)
-    await desk.ask("fourth", says("the summary"), says("a"))
-    assert desk.entries[1].has_mark(Summary)
-    assert desk.reasons("decide")[-1].values["turns"] == 4
-    desk.events.clear()
-    by_hand = replace(BY_TURNS, trigger=Trigger(turns=4))
-    desk.session.policy = by_hand
-    await desk.ask("fifth", says("b"))
-    assert desk.reasons("decide")[-1] == Reason("decide.turns_within", {"turns": 4, "limit": 4})
 
 
 # In pieces
