@@ -291,7 +291,7 @@ def _no_dialog(app: TriptychApp) -> bool:
 
 
 def _waits(app: TriptychApp) -> bool:
-    return app.workbench._is_waiting
+    return app.workbench.is_waiting
 
 
 async def _pass_second(pilot: Pilot[int], stage: Stage) -> None:

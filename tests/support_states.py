@@ -102,7 +102,7 @@ async def _go_to(pilot: Pilot[int], app: TriptychApp, stage: Stage, state: State
         await _hear(app)
     bench = app.workbench
     for _ in range(500):
-        if (state.running or bench._is_waiting or not bench._is_running) and state.when(app):
+        if (state.running or bench.is_waiting or not bench._is_running) and state.when(app):
             await pilot.pause()
             return
         await pilot.pause(0.01)

@@ -153,6 +153,14 @@ class Policy:
         off = [each for each in self.off if each != layer]
         return replace(self, off=tuple(off if layer in self.off else [*off, layer]))
 
+    def with_parameters(self, layer: Layer, parameters: object) -> Policy:
+        """The policy with other parameters of a layer. The lesson's trigger by turns moves along with `keep_turns`."""
+        changed = replace(self, edited=True, **{layer: parameters})  # type: ignore[arg-type]
+        summarize = changed.summarize
+        if layer == "summarize" and summarize and summarize.flavour == "lesson" and changed.trigger.turns:
+            return replace(changed, trigger=replace(changed.trigger, turns=summarize.keep_turns))
+        return changed
+
     def with_options(
         self, *, limit: int | None = None, keep: int | None = None, keep_turns: int | None = None
     ) -> Policy:

@@ -81,7 +81,7 @@ def as_toml(policy: Policy) -> str:
     """The text of a file that holds this policy under whatever name: every parameter, none left to a default."""
     lines: list[str] = []
     tables: list[str] = []
-    for name in (field.name for field in fields(policy) if field.name != "name"):
+    for name in (field.name for field in fields(policy) if field.name not in ("name", "edited")):
         value = getattr(policy, name)
         if is_dataclass(value):
             tables += ["", f"[{name}]"]

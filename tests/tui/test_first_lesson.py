@@ -358,7 +358,7 @@ async def test_iron_man_is_taken_for_a_result(tmp_path: Path) -> None:
 async def stepped_to(pilot: Any, app: TriptychApp, *words: str) -> None:
     """Let stage after stage go on until one says all this."""
     for _stage in range(12):
-        await until(pilot, lambda: app.screen._is_waiting, "a stage waits")  # type: ignore[attr-defined]
+        await until(pilot, lambda: app.screen.is_waiting, "a stage waits")  # type: ignore[attr-defined]
         await pilot.pause()
         if all(reads(app, each) for each in words):
             return

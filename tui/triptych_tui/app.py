@@ -17,7 +17,8 @@ from triptych.session import Session
 from triptych.storage.session_file import SessionFileError
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
-from triptych_tui.screens.workbench import AnotherSession, Workbench
+from triptych_tui.screens.keeping import AnotherSession
+from triptych_tui.screens.workbench import Workbench
 from triptych_tui.terminal_output import lasting
 from triptych_tui.themes import ThemedApp
 from triptych_tui.untrusted import clean

@@ -124,8 +124,9 @@ class ChatLines:
         for call in tool_calls(entry.message):
             head = self._indent() if lines else self._head(index)
             arguments = Span("  " + one_line(", ".join(map(str, call_values(call).values()))), "muted")
-            spans = [Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b"), arguments]
-            lines.append(Row(cut_spans([*head, *spans], width)))
+            spans = [*head, Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b"), arguments]
+            mark = entry_mark(self._sheet, index, self._glyphs) if entry.pinned and not lines else []
+            lines.append(Row(spread(spans, mark, width)))
         return lines
 
     def _result(self, index: int, width: int) -> list[Row]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
+from triptych.events import SummaryPieceSent
 from triptych.layers import clear, prune, summarize, truncate
 from triptych.layers.clear import ClearParameters
-from triptych.layers.parameters import Flavour, ParameterError
+from triptych.layers.parameters import Flavour
 from triptych.layers.plan import Plan
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
@@ -18,6 +17,7 @@ from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.stages import Layer
 from triptych.tokens import Usage
+from triptych_tui.stage_words import policy_title
 
 Parameters = TruncateParameters | ClearParameters | PruneParameters | SummarizeParameters
 
@@ -30,6 +30,7 @@ class HandRun:
     planned: for layers 1 and 2 the plan itself; for layer 3 first the request, or a plan that says why there is none.
     summary_plan: layer 3 with its summary in place, once that has been written; `summary` is its text as it stands,
         `received` as the model wrote it, `usage` what that cost, `flaw` what went wrong meanwhile.
+    piece: which request is sent of a summary that takes several.
     edited: the parameters are not the preset's. problem: why what was typed cannot be one.
     """
 
@@ -45,6 +46,7 @@ class HandRun:
     usage: Usage | None = None
     flaw: Reason | None = None
     problem: Reason | None = None
+    piece: SummaryPieceSent | None = None
 
     @property
     def plan(self) -> Plan | None:
@@ -77,7 +79,7 @@ def parameters_in_force(session: Session, layer: Layer) -> tuple[Parameters, str
     policy = session.policy
     own: Parameters | None = getattr(policy, layer)
     if own is not None:
-        return own, policy.name
+        return own, policy_title(policy)
     others = {parameters.flavour for each in LAYERS if (parameters := getattr(policy, each)) is not None}
     flavour: Flavour = "robust" if others == {"robust"} else "lesson"
     kinds: dict[Layer, type[Parameters]] = {
@@ -91,18 +93,23 @@ def parameters_in_force(session: Session, layer: Layer) -> tuple[Parameters, str
 
 
 def plan_by_hand(
-    session: Session, layer: Layer, selected: int | None = None, parameters: Parameters | None = None
+    session: Session,
+    layer: Layer,
+    selected: int | None = None,
+    parameters: Parameters | None = None,
+    *,
+    window: int | None = None,
 ) -> HandRun:
     """Plan a layer on the list at the head, with the parameters in force unless others are given.
 
-    `selected` is the index of a tool result that layer 1 should cut alone.
+    `selected` is the index of a tool result that layer 1 should cut alone; `window` the model's, in tokens.
     """
     in_force, preset = parameters_in_force(session, layer)
     chosen = parameters or in_force
-    return HandRun(layer, chosen, preset, _planned(session, chosen, selected), edited=chosen != in_force)
+    return HandRun(layer, chosen, preset, _planned(session, chosen, selected, window), edited=chosen != in_force)
 
 
-def _planned(session: Session, parameters: Parameters, selected: int | None) -> Plan | SummaryPlan:
+def _planned(session: Session, parameters: Parameters, selected: int | None, window: int | None) -> Plan | SummaryPlan:
     entries, counter = session.entries, session.counter
     match parameters:
         case TruncateParameters():
@@ -113,31 +120,7 @@ def _planned(session: Session, parameters: Parameters, selected: int | None) -> 
             return prune.plan(entries, parameters, counter)
         case SummarizeParameters():
             ids, original_of = session.new_ids(2), session.timeline.original
-            planned = summarize.plan(entries, parameters, counter, ids, original_of=original_of)
+            planned = summarize.plan(entries, parameters, counter, ids, window=window, original_of=original_of)
             # The lesson would ask for a summary of nothing; nobody wants that by hand.
             is_empty = isinstance(planned, SummaryPlan) and not planned.old
             return summarize.nothing_old(entries, parameters, counter) if is_empty else planned
-
-
-EDITABLE: dict[Layer, tuple[str, ...]] = {
-    "truncate": ("limit", "head_share"),
-    "clear": ("keep", "placeholder"),
-    "prune": ("keep_turns", "max_lines", "max_characters"),
-    "summarize": ("keep_turns",),
-}
-"""The parameters that a panel lets people change, by layer."""
-
-
-def with_texts(parameters: Parameters, texts: Mapping[str, str]) -> Parameters:
-    """Parameters with values as they were typed. Raises ParameterError for one that is no number or out of range."""
-    values: dict[str, Any] = {}
-    for name, text in texts.items():
-        kind = type(getattr(parameters, name))
-        try:
-            values[name] = kind(text)
-        except ValueError:
-            raise ParameterError("parameter.not_a_number", name=name, value=text) from None
-    keep_turns = values.get("keep_turns")
-    if isinstance(parameters, SummarizeParameters) and keep_turns not in (None, parameters.keep_turns):
-        return parameters.with_turns(keep_turns)
-    return replace(parameters, **values)

@@ -87,4 +87,6 @@ def _tick(step: Step, is_here: bool, glyphs: Glyphs) -> Span:
         return Span(glyphs.present + number, ink, "b")
     if number:
         return Span(number, ink)
+    if step.stage == "pin":
+        return Span(glyphs.pinned, "muted")
     return Span(glyphs.turn if step.stage == "receive" else glyphs.step, "muted")

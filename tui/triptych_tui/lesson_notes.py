@@ -9,7 +9,7 @@ from triptych.layers.clear import ClearParameters
 from triptych.layers.parameters import LESSON_ERRORS
 from triptych.layers.plan import Plan, shown_indices
 from triptych.layers.prune import PruneParameters, first_block
-from triptych.layers.summarize import DONE_PRINTED, SUMMARY_PREFIX, SummarizeParameters
+from triptych.layers.summarize import DONE_PRINTED, SUMMARY_PREFIX, SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
 from triptych.messages import is_result, is_tool_response, text_of, user_indices
 from triptych.policy import Policy
@@ -22,7 +22,28 @@ LONG_LOOP = 10
 
 
 def panel_notes(run: HandRun, sheet: Sheet) -> list[str]:
-    """The caveats of a layer before it is applied; the robust ones are without the lessons' faults."""
+    """The caveats of a layer before it is applied."""
+    if run.parameters.flavour == "robust":
+        from triptych_tui.robust_notes import robust_notes
+
+        return robust_notes(run, sheet)
+    return [*_lesson_notes(run, sheet), *_pins_unknown(run)]
+
+
+def _pins_unknown(run: HandRun) -> Iterator[str]:
+    """The lesson's layers were written before there were pins."""
+    plan = run.planned
+    edits = (plan.removal,) if isinstance(plan, SummaryPlan) else plan.edits
+    pinned = sum(entry.pinned for edit in edits for entry in edit.removed)
+    if pinned:
+        yield ngettext(
+            "{count} pinned entry is among them: the lesson's layers know no pins",
+            "{count} pinned entries are among them: the lesson's layers know no pins",
+            pinned,
+        ).format(count=f"{pinned:,}")
+
+
+def _lesson_notes(run: HandRun, sheet: Sheet) -> list[str]:
     match run.parameters:
         case TruncateParameters() as parameters:
             return list(_truncate_notes(run, parameters))
@@ -37,7 +58,9 @@ def panel_notes(run: HandRun, sheet: Sheet) -> list[str]:
 def lesson_error(run: HandRun) -> str:
     """What the lesson's own function raises for the number that was typed; "" where it raises nothing."""
     problem = run.problem
-    if problem is None or problem.id != "parameter.too_small" or run.layer not in ("truncate", "summarize"):
+    if problem is None or problem.id != "parameter.too_small" or run.parameters.flavour == "robust":
+        return ""
+    if run.layer not in ("truncate", "summarize"):
         return ""
     error = LESSON_ERRORS.get(str(problem.values["name"]))
     return f"ValueError: {error}" if error else ""

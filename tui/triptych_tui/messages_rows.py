@@ -174,21 +174,21 @@ def summary_legend(glyphs: Glyphs) -> list[Span]:
 
 
 def entry_mark(sheet: Sheet, index: int, glyphs: Glyphs) -> list[Span]:
-    """The newest mark as glyph, word and ink; `?` where it was guessed from a notice."""
+    """The newest mark as glyph, word and ink, behind the sign of a pin; `?` where it was guessed from a notice."""
     entry = sheet.entries[index]
     mark = entry.newest_mark
     if sheet.outline.is_orphan(index):
-        return [mark_span("orphan", glyphs)]
+        return [mark_span("orphan", glyphs, pinned=entry.pinned)]
     if mark is not None:
-        return [mark_span(mark.name, glyphs, guessed=mark.guessed)]
+        return [mark_span(mark.name, glyphs, guessed=mark.guessed, pinned=entry.pinned)]
     return [mark_span("pinned", glyphs)] if entry.pinned else []
 
 
-def mark_span(name: str, glyphs: Glyphs, *, guessed: bool = False) -> Span:
+def mark_span(name: str, glyphs: Glyphs, *, guessed: bool = False, pinned: bool = False) -> Span:
     """A mark in its column, the blank behind its glyph left out where there is no room for it."""
     look = MARKS[name]
-    glyph, word = look.glyph(glyphs), look.word + ("?" if guessed else "")
-    blank = " " if cell_len(word) + 2 <= MARK_CELLS else ""
+    glyph, word = (glyphs.pinned if pinned else "") + look.glyph(glyphs), look.word + ("?" if guessed else "")
+    blank = " " if cell_len(glyph + word) < MARK_CELLS else ""
     return Span(glyph + blank + word, look.ink, "b")
 
 

@@ -19,6 +19,7 @@ from triptych_tui.messages_rows import Preview, call_values, one_line
 from triptych_tui.plain import plain
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, pad, spread, width_of, wrap_spans
+from triptych_tui.stage_rows import piece_words
 from triptych_tui.stage_words import LAYER_INKS
 from triptych_tui.untrusted import clean, wrap
 from triptych_tui.wording import say, variables_line
@@ -225,8 +226,11 @@ class PanelLines:
                 yield self._line([span._replace(ground=ground) for span in (*spans, blank)])
 
     def _request(self, planned: SummaryPlan) -> Iterator[Row]:
-        tokens = f"{_request_tokens(planned):,}"
-        yield self._heading(_("Request"), _("exactly as sent · ~{tokens} tok").format(tokens=tokens))
+        fact = _("exactly as sent · ~{tokens} tok").format(tokens=f"{_request_tokens(planned):,}")
+        if planned.request_count > 1:
+            first = _("the first of {count}").format(count=f"{planned.request_count:,}")
+            fact = first + plain(" · ") + fact
+        yield self._heading(_("Request"), fact)
         room = max(self._room - 3, 2)
         shown = REQUEST_LINES if self._run.summary_plan is None else REQUEST_LINES // 4
         for message in planned.request:
@@ -237,12 +241,16 @@ class PanelLines:
                 lead = Span(f"{letter}  " if number == 0 else "   ", ROLE_INKS[letter], "b")
                 yield self._line([lead, Span(piece, "muted")])
             if len(lines) > shown or len(text) > shown * room:
-                more = max(1, len(text) - len("\n".join(lines[:shown])))
+                focus = _focus_line(planned) if letter == "S" else ""
+                more = max(1, len(text) - len("\n".join(lines[:shown])) - len(focus))
                 words = ngettext("{count} more character", "{count} more characters", more)
                 yield self._line([Span("   " + words.format(count=f"{more:,}"), "faint")])
+                if focus:  # what was just typed is seen, however long the prompt before it
+                    yield self._line([Span("   "), Span(clean(focus[: 2 * room], newlines=False), "muted")])
 
     def _summary(self) -> Iterator[Row]:
-        yield self._heading(_("Summary"), _("the model is writing"))
+        sent = self._run.piece
+        yield self._heading(_("Summary"), _("the model is writing") if sent is None else piece_words(sent))
         lines = wrap(clean(self._run.summary), max(self._room - 2, 2)) or [""]
         for number, piece in enumerate(lines):
             end = [Span(self._glyphs.caret, "accent")] if number == len(lines) - 1 else []
@@ -253,7 +261,7 @@ class PanelLines:
         run, policy, roomy = self._run, self._sheet.session.policy, self._roomy
         onward = "ctrl+j" if in_field else "Enter"
         if run.awaits_request:
-            yield onward, _("ask the model for the summary") if roomy else _("ask for the summary")
+            yield onward, _ask_words(run) if roomy else _("ask for the summary")
         elif run.can_apply:
             yield onward, _("apply as one step") if roomy else _("apply")
         if run.summary_plan is not None and not in_field:
@@ -265,6 +273,10 @@ class PanelLines:
                 yield "o", _("let it run in turns again") if roomy else _("on in turns")
             else:
                 yield "o", _("let it run in turns no more") if roomy else _("off in turns")
+        if not run.writing and not in_field:
+            if run.edited and run.problem is None:
+                yield "K", _("the policy keeps these") if roomy else _("keep")
+            yield "S", _("save the policy as your own") if roomy else _("save as own")
         yield "Esc", _("cancel; everything stays as it was") if run.writing else _("leave everything as it was")
 
     def _key_rows(self, in_field: bool) -> Iterator[Row]:
@@ -336,6 +348,18 @@ def _calls_by_id(sheet: Sheet) -> dict[str, str]:
         for entry in sheet.session.entries
         for call in tool_calls(entry.message)
     }
+
+
+def _ask_words(run: HandRun) -> str:
+    count = run.planned.request_count if isinstance(run.planned, SummaryPlan) else 1
+    if count == 1:
+        return _("ask the model for the summary")
+    return _("ask the model for the summary, in {count} requests").format(count=f"{count:,}")
+
+
+def _focus_line(planned: SummaryPlan) -> str:
+    """The last line of the instructions, where it says what to heed."""
+    return text_of(planned.request[0]).rpartition("\n")[2] if planned.parameters.focus else ""
 
 
 def _longer(layer: Layer) -> str:

@@ -30,6 +30,9 @@ SETTINGS: Mapping[str, str] = {
     "policy.not_remembered": N_(
         "The policy that this session was left with cannot be read, so “{policy}” is in force; `P` takes another. {why}"
     ),
+    "policy.name_taken": N_("You have a policy in {path} already; nothing was changed."),
+    "policy.not_saved": N_("{path} cannot be written: {error}. Nothing was changed; make room or mend that."),
+    "policy.saved": N_("The policy is your own now, in {path}, and this session goes by it."),
     "policy.unknown": N_("There is no policy “{policy}”; known are {known}."),
     "policy.not_toml": N_("The policy “{policy}” is not TOML: {detail}."),
     "policy.unknown_key": N_("The policy “{policy}” has a key “{key}” that is not known."),

@@ -48,6 +48,12 @@ class Sheet:
         self._count_tokens()
         return change
 
+    def count_anew(self, schemas_weight: int) -> None:
+        """Count by another estimator, which weighs the tool schemas like this."""
+        self._schemas_weight = schemas_weight
+        self.schemas_tokens = self.session.counter.tokens(schemas_weight)
+        self._count_tokens()
+
     def tokens_of(self, index: int) -> int:
         """Estimated tokens of a row; the rows add up to `total`."""
         return self._tokens[index]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from triptych.events import StageEntered, TurnEnded
-from triptych.policy import Policy
+from triptych.events import StageEntered, SummaryPieceSent, TurnEnded
+from triptych.policy import LAYERS, Policy
 from triptych.reasons import Reason
 from triptych.stages import Layer, Stage
 from triptych.timeline import Step
@@ -18,7 +18,7 @@ from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import ENGLISH, _, current_language
 from triptych_tui.plain import plain
 from triptych_tui.spans import Span, cut_spans, slice_spans, width_of, wrap_spans
-from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS, stage_name, turn_spans
+from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS, policy_title, stage_name, turn_spans
 
 if TYPE_CHECKING:
     from triptych_tui.hand_run import HandRun
@@ -42,6 +42,7 @@ class Moment(NamedTuple):
     stages: those the policy runs, in its order; the first `passed` of them are over. present: the one that is lit.
     fault: it failed there. waiting: the turn stands before it until someone lets it go on.
     retry: its request failed and is sent again soon; what is said of that instead of the words.
+    piece: which request is sent of a summary that takes several.
     off: layers among the stages that are switched off. whole: its words are read to their end, however narrow the
         terminal.
     """
@@ -53,6 +54,7 @@ class Moment(NamedTuple):
     fault: bool = False
     waiting: bool = False
     retry: Callable[[], list[Span]] | None = None
+    piece: SummaryPieceSent | None = None
     off: Collection[Stage] = ()
     whole: bool = False
 
@@ -60,6 +62,8 @@ class Moment(NamedTuple):
         """What stands beside or under the stages; short or without room, the sign of waiting is enough."""
         if self.retry is not None:
             return self.retry()
+        if self.piece is not None:
+            return [Span(piece_words(self.piece), "l3", "b"), Span(plain(" · "), "muted"), *self.words(short)]
         if short or not self.waiting or self.present is None:
             return self.words(short)
         words = self.words(short)
@@ -80,9 +84,20 @@ def before_turn(policy: Policy) -> Moment:
 def in_turn(policy: Policy, event: StageEntered, *, waiting: bool = False) -> Moment:
     """A turn has come to a stage, and waits before it or not."""
     stages = _stages_of(policy)
-    words = partial(_reason_words, event)
+    words = partial(_reason_words, event, policy.every_request)
     fault = event.reason.id in _FAULTS
     return Moment(stages, _place(stages, event.stage), words, event.stage, fault, waiting)
+
+
+def in_piece(moment: Moment, event: SummaryPieceSent) -> Moment:
+    """A turn's summary takes several requests, and one of them is sent."""
+
+    return moment._replace(piece=event)
+
+
+def piece_words(event: SummaryPieceSent) -> str:
+    """Which request of a summary that takes several."""
+    return _("piece {number} of {all}").format(number=f"{event.number:,}", all=f"{event.of:,}")
 
 
 def by_hand(policy: Policy, run: HandRun) -> Moment:
@@ -141,6 +156,41 @@ def after_switch(policy: Policy, layer: Layer) -> Moment:
         does = _("does not run in turns any more") if layer in policy.off else _("runs in turns again")
         name = LAYER_NUMBERS[layer] if short else f"{LAYER_NUMBERS[layer]} {stage_name(layer)}"
         return [Span(name + " ", LAYER_INKS[layer], "b"), Span(does, "text")]
+
+    return Moment(_stages_of(policy), 0, words)
+
+
+def after_policy(policy: Policy) -> Moment:
+    """Another policy was taken."""
+
+    def words(short: bool) -> list[Span]:
+        name = Span(policy_title(policy), "strong", "b")
+        return [name, Span(" " + (_("in force") if short else _("is in force from the next stage on")), "text")]
+
+    return Moment(_stages_of(policy), 0, words)
+
+
+def under_policy(moment: Moment, policy: Policy) -> Moment:
+    """The same moment of a turn, whose next stages are those of another policy."""
+    stages, present = _stages_of(policy), moment.present
+    if present is not None and present not in (*stages, "repair"):
+        stages = (present, *stages)
+    return moment._replace(stages=stages, passed=moment.passed if present is None else _place(stages, present))
+
+
+def after_pin(policy: Policy, step: Step) -> Moment:
+    """Entries were pinned, or are so no more."""
+    heeds = [layer for layer in LAYERS if policy.has(layer) and getattr(policy, layer).flavour == "robust"]
+
+    def words(short: bool) -> list[Span]:
+        from triptych_tui.wording import say
+
+        spans = [Span(say(step.reason), "text")]
+        if step.reason.id == "pin.done" and not heeds:
+            spans += [Span(plain(" · "), "faint"), Span(_("this policy's layers know no pins"), "muted")]
+        elif step.reason.id == "pin.done" and not short:
+            spans += [Span(plain(" · "), "faint"), Span(_("no layer takes them away"), "muted")]
+        return spans
 
     return Moment(_stages_of(policy), 0, words)
 
@@ -278,7 +328,7 @@ def _under(moment: Moment, column: int, width: int, glyphs: Glyphs) -> list[Span
     return [Span(" " * indent), *words]
 
 
-def _reason_words(event: StageEntered, short: bool) -> list[Span]:
+def _reason_words(event: StageEntered, every_request: bool, short: bool) -> list[Span]:
     """Who acts, why, and the article's variables as they ran."""
     from triptych_tui.wording import say, variables_line  # loaded at the first turn
 
@@ -293,7 +343,7 @@ def _reason_words(event: StageEntered, short: bool) -> list[Span]:
         spans.append(Span(plain(" · ") + variables, "faint"))
     elif event.reason.printed:
         spans.append(Span(plain(" · ") + event.reason.printed, "faint"))
-    if event.stage == "request" and event.request >= LONG_LOOP and not short:
+    if event.stage == "request" and event.request >= LONG_LOOP and not short and not every_request:
         spans.append(Span(plain(" · ") + _("layers 2 and 3 run once a question"), "faint"))
     return spans
 

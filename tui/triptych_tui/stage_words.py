@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from triptych.policy import Policy
 from triptych.stages import Stage
 from triptych.timeline import Step
 from triptych_tui.i18n import _
 from triptych_tui.plain import plain
 from triptych_tui.spans import Span
+from triptych_tui.untrusted import clean
 
 LAYER_INKS = {"truncate": "l1", "clear": "l2", "prune": "l2", "summarize": "l3"}
+LONGEST_NAME = 100
 LAYER_NUMBERS = {"truncate": "L1", "clear": "L2", "prune": "L2", "summarize": "L3"}
 
 
 def logo() -> list[Span]:
     """Three panes, three layers."""
     return [Span(" "), *(Span(plain("▌"), ink) for ink in ("l1", "l2", "l3"))]
+
+
+def policy_title(policy: Policy) -> str:
+    """What a policy is called; one whose numbers were changed in a session is told from what it was."""
+    name = clean(policy.name[:LONGEST_NAME], newlines=False)
+    return _("{name}, edited").format(name=name) if policy.edited else name
 
 
 def stage_name(stage: Stage) -> str:

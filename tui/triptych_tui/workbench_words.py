@@ -41,6 +41,9 @@ WORKBENCH: Mapping[str, str] = {
         "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."
     ),
     "question.waits": N_("The question that failed is in the prompt; it can be asked again."),
+    "policy.nothing_edited": N_("These are the policy's own numbers; change one first."),
+    "pin.looking_back": N_("You are looking back; Esc returns to the newest list, where entries can be pinned."),
+    "pin.summary_waits": N_("This summary is for the list as it is; take it or leave it first, then pin."),
     "layer.not_in_policy": N_("This policy has no such layer in its turns; by hand it can run all the same."),
     "revert.nothing": N_("No layer made this entry, so there is nothing to take back; go to one with a mark."),
     "revert.built_upon": N_("Later steps have changed what this one made. Nothing was changed; take those back first."),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from triptych.layers.summarize import SummaryPlan
     from triptych.pictures import Picture
     from triptych_tui.screens.failing import Failing
+    from triptych_tui.screens.policies import Policies
     from triptych_tui.screens.queueing import Queueing
     from triptych_tui.screens.step_mode import StepMode
 
@@ -37,6 +38,7 @@ class Asking(Keeping):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "step_mode", N_("step mode"), id="step_mode"),
+        Binding("P", "policy", N_("choose a policy"), id="policy"),
     ]
 
     _turn: Worker[None] | None = None
@@ -44,6 +46,7 @@ class Asking(Keeping):
     _queue: Queueing | None = None
     _failing: Failing | None = None
     _stepping: StepMode | None = None
+    _policies: Policies | None = None
     _is_left = False
 
     # What the workbench knows
@@ -182,6 +185,23 @@ class Asking(Keeping):
         """Esc: go to a row whose keys can be pressed, or put it away; whether there was one."""
         return (self._failing is not None and self._failing.leave()) or self.to_question()
 
+    # The policy
+
+    @property
+    def policies(self) -> Policies:
+        """Who knows which policies there are."""
+        if self._policies is None:
+            from triptych_tui.screens.policies import Policies  # not needed for the first picture
+
+            self._policies = Policies(self)
+        return self._policies
+
+    def action_policy(self) -> None:
+        """Choose what is done to the list from the next stage on: also of a turn that waits between two."""
+        if self.is_waiting or not self.busy():
+            self.close_panel()
+            self.policies.choose()
+
     # Step mode
 
     async def _gate(self, stage: Stage, plan: Plan | SummaryPlan | None, reason: Reason) -> None:
@@ -193,7 +213,7 @@ class Asking(Keeping):
         return self._stepping is not None and self._stepping.on
 
     @property
-    def _is_waiting(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether a stage waits to be told to go on."""
         return self._stepping is not None and self._stepping.is_waiting
 
@@ -207,7 +227,7 @@ class Asking(Keeping):
         self.refresh_facts()
 
     def go_on(self) -> bool:
-        if self._stepping is None or not self._is_waiting:
+        if self._stepping is None or not self.is_waiting:
             return False
         self._stepping.go_on()
         return True

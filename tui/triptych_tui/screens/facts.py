@@ -12,7 +12,7 @@ from triptych_tui.messages_rows import MARK_CELLS
 from triptych_tui.plain import plain
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Row, Span, cut_spans, pad, spread, width_of
-from triptych_tui.stage_words import logo
+from triptych_tui.stage_words import logo, policy_title
 from triptych_tui.untrusted import clean, fit, wrap
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def title_spans(opened: OpenedSession, *, running: bool, stepping: bool, width: 
         *logo(),
         Span(" triptych", "strong", "b"),
         Span("   " + fit(clean(opened.name, newlines=False), NAME_CELLS), "text"),
-        Span("  " + clean(opened.session.policy.name, newlines=False), "muted"),
+        Span("  " + fit(policy_title(opened.session.policy), NAME_CELLS), "muted"),
     ]
     if stepping:
         left.append(Span("   " + _("step mode"), "strong", "b"))
@@ -157,7 +157,12 @@ Keys = list[tuple[str, str, str]]
 """Key, what it does, and the layer it belongs to or ""."""
 
 
-_PATH_PLACES = {"save_as": N_("save there"), "rename": N_("rename to that"), "new": N_("begin there")}
+_PATH_PLACES = {
+    "save_as": N_("save there"),
+    "rename": N_("rename to that"),
+    "new": N_("begin there"),
+    "save_policy": N_("save it as this"),
+}
 
 
 def _field_keys(place: str) -> Keys:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
 from triptych_tui.screens.time_travel import TimeTravel
 
 if TYPE_CHECKING:
+    from triptych_tui.screens.connecting import Connecting
     from triptych_tui.screens.session_files import SessionFiles
 
 KEEPING_ACTIONS = frozenset(
@@ -24,6 +26,15 @@ KEEPING_ACTIONS = frozenset(
         "open_for_writing",
     }
 )
+
+
+class AnotherSession(Message):
+    """The user goes over to another session; the connection in use goes along."""
+
+    def __init__(self, opened: OpenedSession, models: Connecting | None) -> None:
+        super().__init__()
+        self.opened = opened
+        self.models = models
 
 
 class Keeping(TimeTravel):

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from triptych.edits import EditConflict
+from triptych.events import SummaryPieceSent
 from triptych.layers.parameters import ParameterError
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
@@ -20,13 +21,14 @@ from triptych.reasons import Reason
 from triptych.stages import Layer
 from triptych.summary_writing import write_summary
 from triptych.tokens import Usage
-from triptych_tui.hand_run import EDITABLE, HandRun, layer_of_key, plan_by_hand, with_texts
+from triptych_tui.hand_run import HandRun, Parameters, layer_of_key, parameters_in_force, plan_by_hand
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import Preview
 from triptych_tui.panel_lines import PanelLines, layer_title, preview_facts
+from triptych_tui.parameter_fields import fields_of, with_texts
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
-from triptych_tui.stage_rows import after_layer, after_switch
+from triptych_tui.stage_rows import after_layer
 from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS
 from triptych_tui.themes import glyphs_of
 from triptych_tui.widgets.layer_panel import LayerPanel, is_roomy
@@ -77,8 +79,8 @@ class LayersByHand:
     async def _open(self, layer: Layer, selected: int | None) -> None:
         if selected is not None and not is_result(self._session.entries[selected].message):
             selected = None
-        run = plan_by_hand(self._session, layer_of_key(self._session, layer), selected)
         self._selected = selected
+        run = self._planned(layer_of_key(self._session, layer))
         if not self._panel.is_mounted:
             scrolled = Vertical(self._panel, self._summary, id="panel-scroll")
             box = Vertical(self._header, self._why, scrolled, self._foot, id="panel-box", classes="pane")
@@ -100,6 +102,20 @@ class LayersByHand:
             self.close()
         else:
             self._screen.set_focus(self._panel)
+
+    def _planned(self, layer: Layer, parameters: Parameters | None = None) -> HandRun:
+        window = self._screen.opened.model.window
+        return plan_by_hand(self._session, layer, self._selected, parameters, window=window)
+
+    def plan_anew(self) -> None:
+        """The list has changed: plan the same layer on it once more."""
+        if self.run is not None and not self.holds_summary:
+            self._show(self._planned(self.run.layer, self.run.parameters))
+
+    @property
+    def holds_summary(self) -> bool:
+        """Whether the panel has a summary, or is getting one, which is for the list as it is."""
+        return self.run is not None and (self.run.writing or self.run.summary_plan is not None)
 
     async def go_on(self) -> None:
         """Enter: send the request that is shown, or apply the plan that is shown."""
@@ -138,10 +154,18 @@ class LayersByHand:
             self._screen.say(Reason("layer.not_in_policy"), fault=False)
             return
         self._session.switch_layer(run.layer)
-        self._screen.show_stage(after_switch(self._session.policy, run.layer))
-        self._panel.show_progress(run)
-        self._show_keys()
-        self._screen.refresh_facts()
+
+    def keep(self) -> None:
+        """Let the session go by the edited parameters from now on."""
+        run, policy = self.run, self._session.policy
+        if run is None or run.writing or run.problem is not None:
+            return
+        if not policy.has(run.layer):
+            self._screen.say(Reason("layer.not_in_policy"), fault=False)
+        elif not run.edited:
+            self._screen.say(Reason("policy.nothing_edited"), fault=False)
+        else:
+            self._session.use_policy(policy.with_parameters(run.layer, run.parameters))
 
     def leave(self) -> None:
         """Esc: stop the summary that is being written, else close the panel. Nothing changes."""
@@ -177,13 +201,32 @@ class LayersByHand:
             self.run = replace(self.run, summary=text)
             self._panel.show_progress(self.run)
 
+    def save_policy(self) -> None:
+        """Save the policy, with what is edited here, as the user's own."""
+        run, policy = self.run, self._session.policy
+        if run is not None and not run.writing and run.problem is None:
+            edited = policy.with_parameters(run.layer, run.parameters) if policy.has(run.layer) else policy
+            self._screen.run_worker(self._screen.policies.save_as_own(edited), group="files")
+
+    def show_policy(self) -> None:
+        """Another policy is in force: say where the parameters come from."""
+        if self.run is not None:
+            in_force, title = parameters_in_force(self._session, self.run.layer)
+            self._show(replace(self.run, edited=self.run.parameters != in_force, preset=title))
+
+    def show_piece(self, piece: SummaryPieceSent) -> None:
+        """Show which request is sent of a summary that takes several."""
+        if self.run is not None and self.run.writing:
+            self.run = replace(self.run, piece=piece, summary="")
+            self._panel.show_progress(self.run)
+
     def _go_on_soon(self) -> None:
         self._screen.run_worker(self.go_on(), group="panel")
 
     def _change(self, texts: dict[str, str]) -> None:
         """Plan anew with what was typed; what cannot be a parameter is said, and the last plan stays."""
         run = self.run
-        if run is None or run.writing or texts.keys() != set(EDITABLE[run.layer]):
+        if run is None or run.writing or texts.keys() != set(fields_of(run.parameters)):
             return  # the last: the fields of a panel that comes or goes tell their texts as well
         try:
             parameters = with_texts(run.parameters, texts)
@@ -191,7 +234,7 @@ class LayersByHand:
             self._show(replace(run, problem=error.reason))
             return
         if parameters != run.parameters or run.problem is not None:
-            self._show(plan_by_hand(self._session, run.layer, self._selected, parameters))
+            self._show(self._planned(run.layer, parameters))
 
     def _edit_summary(self, text: str) -> None:
         run = self.run

@@ -114,6 +114,14 @@ class ThreePanes(Screen[int]):
         """The ids of what can have the focus in a panel that stands in for the panes it covers; none without one."""
         return []
 
+    def count_anew(self) -> None:
+        """Tokens are counted by another estimator now, so all numbers are others."""
+        self._sheet.count_anew(self._session.counter.schemas_weight(self._schemas))
+        self.query_one(Gauges).count_anew()
+        for pane in (self.query_one(ChatPane), self.query_one(MessagesPane)):
+            pane.redraw()
+        self.query_one(Prompt).refresh()
+
     # Sentences
 
     def say(self, reason: Reason, *, fault: bool = True) -> None:

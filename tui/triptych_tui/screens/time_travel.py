@@ -28,6 +28,7 @@ class TimeTravel(ThreePanes):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("u", "undo", N_("undo"), id="undo"),
         Binding("ctrl+r", "redo", N_("redo"), priority=True, id="redo"),
+        Binding("p", "pin", N_("pin, or let go of a pin"), id="pin"),
         Binding("b", "branch", N_("branch from here"), id="history.branch"),
         Binding("B", "branches", N_("all branches"), id="history.branches"),
         Binding("f5,space", "play", N_("play"), id="history.play"),
@@ -68,6 +69,14 @@ class TimeTravel(ThreePanes):
 
     def close_panel(self) -> None:
         """Close the panel of a layer run by hand; nothing changes."""
+
+    @property
+    def holds_summary(self) -> bool:
+        """Whether a panel has a summary that is not applied yet."""
+        return False
+
+    def plan_anew(self) -> None:
+        """The list has changed under the panel of a layer run by hand, if there is one."""
 
     def follow_view(self, event: Event) -> None:
         """Show the list that the view has come to."""
@@ -132,6 +141,13 @@ class TimeTravel(ThreePanes):
 
         if not self.busy():
             self.app.push_screen(Palette(self, Branches))
+
+    async def action_pin(self) -> None:
+        """Pin the selected entry with what belongs to it, or let go of it."""
+        from triptych_tui.screens.pinning import pin_selected
+
+        if not self.busy():
+            await pin_selected(self)
 
     async def action_undo(self) -> None:
         otherwise = Reason("undo.forgotten" if self._session.forgotten else "undo.nothing")

@@ -11,33 +11,18 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.worker import WorkerCancelled
 
-from triptych.events import (
-    Event,
-    Noticed,
-    SaveFailed,
-    StageEntered,
-    StreamEnded,
-    TextStreamed,
-    TurnEnded,
-)
+from triptych import events
 from triptych.models.base import ChatModel
 from triptych.stages import Layer
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
 from triptych_tui.messages_rows import preview_of
 from triptych_tui.screens.asking import Asking
-from triptych_tui.screens.facts import (
-    chat_facts,
-    file_facts,
-    key_spans,
-    messages_facts,
-    tab_facts,
-    title_spans,
-)
-from triptych_tui.screens.keeping import KEEPING_ACTIONS
+from triptych_tui.screens.facts import chat_facts, file_facts, key_spans, messages_facts, tab_facts, title_spans
+from triptych_tui.screens.keeping import KEEPING_ACTIONS, AnotherSession
 from triptych_tui.screens.time_travel import HISTORY_ACTIONS
 from triptych_tui.spans import Span
-from triptych_tui.stage_rows import by_hand, in_turn
+from triptych_tui.stage_rows import by_hand, in_piece, in_turn
 from triptych_tui.themes import glyphs_of, renamed_keys_of
 from triptych_tui.widgets.bar import Bar
 from triptych_tui.widgets.chat_pane import ChatPane
@@ -63,18 +48,9 @@ FLUSH_SECONDS = 0.06
 class CoreEvent(Message):
     """Something happened in the core."""
 
-    def __init__(self, event: Event) -> None:
+    def __init__(self, event: events.Event) -> None:
         super().__init__()
         self.event = event
-
-
-class AnotherSession(Message):
-    """The user goes over to another session; the connection in use goes along."""
-
-    def __init__(self, opened: OpenedSession, models: Connecting | None) -> None:
-        super().__init__()
-        self.opened = opened
-        self.models = models
 
 
 class Workbench(Asking):
@@ -119,9 +95,9 @@ class Workbench(Asking):
 
     # What the core tells
 
-    def _hear(self, event: Event) -> None:
+    def _hear(self, event: events.Event) -> None:
         """Called by the core in the midst of its work: pass the event on; what streams is gathered first."""
-        if isinstance(event, TextStreamed):
+        if isinstance(event, events.TextStreamed):
             if event.reasoning:
                 self._thought += event.text
             else:
@@ -149,20 +125,33 @@ class Workbench(Asking):
         if not self.is_attached:
             return  # the user has left; the session goes on to its end without being seen
         self._follow_sheet(event)
-        if isinstance(event, StreamEnded):
+        if isinstance(event, events.StreamEnded):
             self._streamed = self._thought = ""
             self.query_one(ChatPane).end_stream()
-        elif isinstance(event, StageEntered):
-            self.show_stage(in_turn(self._session.policy, event, waiting=self._is_waiting))
-        elif isinstance(event, SaveFailed):
+        elif isinstance(event, events.StageEntered):
+            self.show_stage(in_turn(self._session.policy, event, waiting=self.is_waiting))
+        elif isinstance(event, events.SaveFailed):
             self.show_stage(self.query_one(StageBar).moment.failed())
             self.files.failed(event.reason)
-        elif isinstance(event, Noticed):
+        elif isinstance(event, events.Noticed):
             self.say(event.reason)
-        elif isinstance(event, TurnEnded):
+        elif isinstance(event, events.TurnEnded):
             self._on_turn_ended(event)
             self._learn_window()
+        else:
+            self._on_seldom(event)
         self.refresh_facts()
+
+    def _on_seldom(self, event: events.Event) -> None:
+        panel = self._by_hand if self._run is not None else None
+        if isinstance(event, events.PolicyChanged):
+            self.policies.follow(event)
+            if panel is not None:
+                panel.show_policy()
+        elif isinstance(event, events.SummaryPieceSent) and panel is not None:
+            panel.show_piece(event)
+        elif isinstance(event, events.SummaryPieceSent):
+            self.show_stage(in_piece(self.query_one(StageBar).moment, event))
 
     def _show_file(self, planned: Plan | SummaryPlan | None) -> None:
         """Show what is on disk and what a save would change there, now or once `planned` is applied."""
@@ -173,7 +162,7 @@ class Workbench(Asking):
         if place is not None:
             file.select(place, reveal=not file.following or planned is not None)
 
-    def _follow_sheet(self, event: Event) -> None:
+    def _follow_sheet(self, event: events.Event) -> None:
         """Show the list as it is now; where it is made anew, the selection stays on its entry."""
         entries = self._sheet.entries
         panes: tuple[ChatPane | MessagesPane, ...] = (self.query_one(ChatPane), self.query_one(MessagesPane))
@@ -220,6 +209,14 @@ class Workbench(Asking):
         if self._by_hand is not None:
             self._by_hand.close()
 
+    @property
+    def holds_summary(self) -> bool:
+        return self._by_hand is not None and self._by_hand.holds_summary
+
+    def plan_anew(self) -> None:
+        if self._by_hand is not None:
+            self._by_hand.plan_anew()
+
     def panel_stops(self) -> list[str]:
         return self._by_hand.stops if self._by_hand is not None and self._run is not None else []
 
@@ -229,7 +226,7 @@ class Workbench(Asking):
 
     # The history
 
-    def follow_view(self, event: Event) -> None:
+    def follow_view(self, event: events.Event) -> None:
         """Show the list that the view has come to: an earlier one, or the newest with all that goes on there."""
         self._follow_sheet(event)
         waiting = self._stepping.plan if self._stepping is not None and not self.is_looking_back else None
@@ -356,7 +353,7 @@ class Workbench(Asking):
         place = place or (self.focused.id or "" if self.focused is not None else "")
         renamed = renamed_keys_of(self)
         past = self._history if self.is_looking_back else None
-        state = {"running": running, "waiting": self._is_waiting, "past": past is not None}
+        state = {"running": running, "waiting": self.is_waiting, "past": past is not None}
         keys = key_spans(self._run, **state, place=place, width=self.size.width, renamed=renamed)
         self.query_one("#keys", Bar).show(keys)
         chat = self.query_one(ChatPane)

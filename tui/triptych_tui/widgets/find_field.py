@@ -15,7 +15,7 @@ from triptych_tui.spans import Span
 from triptych_tui.untrusted import clean
 from triptych_tui.widgets.bar import Bar
 
-Purpose = Literal["search", "filter", "save_as", "rename", "new"]
+Purpose = Literal["search", "filter", "save_as", "rename", "new", "save_policy"]
 SIGNS = {"search": "/", "filter": "f"}
 
 

@@ -43,6 +43,11 @@ class Gauges(Widget):
         self._window = window
         self.refresh()
 
+    def count_anew(self) -> None:
+        """The same list has other numbers now."""
+        self._load = self._change = None
+        self.refresh()
+
     def show(self, plan: Plan | SummaryPlan | None) -> None:
         """Show how things are now, and what a layer's plan that waits to be applied would change."""
         self._plan = plan

@@ -33,6 +33,8 @@ class PanelOwner(Protocol):
     def again(self) -> None: ...
     def as_received(self) -> None: ...
     def switch(self) -> None: ...
+    def keep(self) -> None: ...
+    def save_policy(self) -> None: ...
 
 
 class LayerPanel(LineView):
@@ -45,6 +47,8 @@ class LayerPanel(LineView):
         Binding("enter,ctrl+j", "go_on", N_("Apply"), show=False, id="panel.apply"),
         Binding("r", "again", N_("Ask again"), show=False, id="panel.again"),
         Binding("o", "switch", N_("Layer off or on in turns"), show=False, id="panel.switch"),
+        Binding("K", "keep", N_("The policy keeps these"), show=False, id="panel.keep"),
+        Binding("S", "save_policy", N_("Save the policy as your own"), show=False, id="panel.save_policy"),
         Binding("v", "as_received", N_("As received"), show=False, id="panel.as_received"),
     ]
 
@@ -88,6 +92,12 @@ class LayerPanel(LineView):
 
     def action_as_received(self) -> None:
         self._owner.as_received()
+
+    def action_keep(self) -> None:
+        self._owner.keep()
+
+    def action_save_policy(self) -> None:
+        self._owner.save_policy()
 
     def action_switch(self) -> None:
         self._owner.switch()

@@ -8,16 +8,23 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input
 
 from triptych.layers.truncate import TruncateParameters, cut
-from triptych_tui.hand_run import EDITABLE, HandRun
+from triptych_tui.glyphs import UNICODE
+from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import N_, _
 from triptych_tui.messages_rows import one_line
+from triptych_tui.parameter_fields import choices_of, fields_of, text_of, words_of
 from triptych_tui.plain import plain
-from triptych_tui.spans import Span, pad
+from triptych_tui.spans import Row, Span, pad
+from triptych_tui.themes import glyphs_of
+from triptych_tui.untrusted import wrap
 from triptych_tui.widgets.bar import Bar
+from triptych_tui.widgets.choice_field import ChoiceField
+from triptych_tui.widgets.panel_rows import PanelRows
+from triptych_tui.widgets.thin_scrollbar import AsciiScrollbar, ThinScrollbar
 
 LABEL_CELLS = 23
 TRIED = "tried"
@@ -33,6 +40,7 @@ class ParameterInput(Input):
     DEFAULT_CSS = """
     ParameterInput { width: 1fr; height: 1; border: none; padding: 0 1; background: $raised; color: $text; }
     ParameterInput:focus { background: $sel; border: none; }
+    ParameterInput > .input--placeholder { color: $muted; }
     """
 
     def __init__(self, value: str, apply: Callable[[], None], *, id: str, placeholder: str = "") -> None:
@@ -43,6 +51,26 @@ class ParameterInput(Input):
         self._apply()
 
 
+class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
+    """The rows, of which only some may be in view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "step(1)", N_("Next field"), show=False, id="panel.next_field"),
+        Binding("up", "step(-1)", N_("Previous field"), show=False, id="panel.previous_field"),
+    ]
+
+    def action_step(self, by: int) -> None:
+        """To the next field, or the one before."""
+        fields = [*self.query("ParameterInput, ChoiceField")]
+        focused = next((place for place, field in enumerate(fields) if field.has_focus), 0)
+        if 0 <= focused + by < len(fields):
+            self.screen.set_focus(fields[focused + by])
+
+    def on_mount(self) -> None:
+        thin = ThinScrollbar if glyphs_of(self) is UNICODE else AsciiScrollbar
+        self.vertical_scrollbar.renderer = thin  # type: ignore[misc]  # Textual reads it from the instance
+
+
 class ParameterForm(Vertical):
     """A row a parameter. `changed` is told the texts of all fields, `apply` that the layer should go on, `leave` that
     the fields are done with."""
@@ -51,6 +79,11 @@ class ParameterForm(Vertical):
     ParameterForm { height: auto; padding: 1 3 0 3; }
     ParameterForm Horizontal { height: 1; }
     ParameterForm .label { width: 23; }
+    ParameterForm PanelRows { padding: 0; }
+    ParameterForm Fields {
+        height: auto; scrollbar-size: 0 1; scrollbar-background: $bg; scrollbar-background-hover: $bg;
+        scrollbar-background-active: $bg; scrollbar-color: $rule;
+    }
     """
 
     def __init__(
@@ -67,18 +100,33 @@ class ParameterForm(Vertical):
         self._leave = leave
 
     @property
+    def _fields(self) -> list[ParameterInput | ChoiceField]:
+        """The fields, in order, without the one for a text of one's own."""
+        fields = self.query("ParameterInput, ChoiceField").results()
+        return [each for each in fields if isinstance(each, ParameterInput | ChoiceField) and each.id != TRIED]
+
+    @property
     def stops(self) -> list[str]:
         """The ids of its fields, in order, for moving between them."""
-        return [field.id for field in self.query(ParameterInput) if field.id]
+        return [each.id for each in self.query("ParameterInput, ChoiceField") if each.id]
 
     def compose(self) -> ComposeResult:
         yield Bar(id="parameters-title")
-        for name in EDITABLE[self._run.layer]:
-            value = getattr(self._run.parameters, name)
-            yield self._row(name, ParameterInput(str(value), self._apply, id=f"parameter-{name}"))
+        with Fields():
+            for name in fields_of(self._run.parameters):
+                yield self._row(name, self._field(name))
+            if self._run.layer == "truncate":
+                yield self._row(TRIED, ParameterInput("", self._apply, id=TRIED, placeholder="0123456789"))
         if self._run.layer == "truncate":
-            yield self._row(TRIED, ParameterInput("", self._apply, id=TRIED, placeholder="0123456789"))
             yield Bar(id="tried-result")
+        yield PanelRows(id="meaning")
+
+    def _field(self, name: str) -> ParameterInput | ChoiceField:
+        parameters, id = self._run.parameters, f"parameter-{name}"
+        value = text_of(getattr(parameters, name))
+        if choices := choices_of(parameters, name):
+            return ChoiceField(value, choices, self._apply, self._leave, id=id)
+        return ParameterInput(value, self._apply, id=id)
 
     def on_mount(self) -> None:
         self.show_run(self._run)
@@ -92,14 +140,34 @@ class ParameterForm(Vertical):
         if isinstance(run.parameters, TruncateParameters):
             self.query_one("#tried-result", Bar).show(self._tried(run.parameters))
 
+    def _show_meaning(self) -> None:
+        """Say below the fields what the one that has the focus does."""
+        run, focused = self._run, self.screen.focused
+        name = str(focused.id).removeprefix("parameter-") if focused is not None and focused.id else ""
+        words = words_of(run.parameters, name)[1] if name in fields_of(run.parameters) else ""
+        self.query_one("#meaning", PanelRows).show(lambda width: _faint_rows(words, width))
+
+    def on_descendant_focus(self) -> None:
+        self._show_meaning()
+
+    def on_descendant_blur(self) -> None:
+        self._show_meaning()
+
+    @on(ChoiceField.Changed)
+    def _on_chosen(self, message: ChoiceField.Changed) -> None:
+        message.stop()
+        self._tell()
+
     @on(Input.Changed)
     def _on_changed(self, message: Input.Changed) -> None:
         message.stop()
         if message.input.id == TRIED:
             self.show_run(self._run)
         elif self.is_mounted:
-            fields = [field for field in self.query(ParameterInput) if field.id != TRIED]
-            self._changed({str(field.id).removeprefix("parameter-"): field.value for field in fields})
+            self._tell()
+
+    def _tell(self) -> None:
+        self._changed({str(field.id).removeprefix("parameter-"): field.value for field in self._fields})
 
     @on(Input.Submitted)
     def _on_submitted(self, message: Input.Submitted) -> None:
@@ -110,38 +178,42 @@ class ParameterForm(Vertical):
         text = self.query_one(f"#{TRIED}", ParameterInput).value
         if not text:
             return []
-        made = cut(text, parameters)
+        made = _cut(text, parameters)
         if made is None:
             whole = _("{length} characters: it stays whole").format(length=len(text))
             return [Span(whole, "muted")]
-        longer, again = len(made.text) > len(text), cut(made.text, parameters)
+        longer, again = len(made) > len(text), _cut(made, parameters)
         lead = Span(pad(_("longer, and cut again") if longer else _("cut, and cut again"), LABEL_CELLS), "muted")
-        size = f"{len(text)} → {len(made.text)}"
-        twice = f" → {len(again.text)}" if again is not None else ""
+        size = f"{len(text)} → {len(made)}"
+        twice = f" → {len(again)}" if again is not None else ""
         ink = "error" if longer else "l1"
-        return [lead, Span(plain(size), ink, "b"), Span(plain(twice) + "  ", "muted"), Span(one_line(made.text))]
+        return [lead, Span(plain(size), ink, "b"), Span(plain(twice) + "  ", "muted"), Span(one_line(made))]
 
     def speak(self) -> None:
-        for name, words in labels().items():
+        for name in (*fields_of(self._run.parameters), TRIED):
             for bar in self.query(f"#label-{name}").results(Bar):
-                bar.show([Span(words, "muted")])
+                bar.show([Span(self._label(name), "muted")])
         self.show_run(self._run)
 
-    def _row(self, name: str, field: ParameterInput) -> Horizontal:
+    def _row(self, name: str, field: ParameterInput | ChoiceField) -> Horizontal:
         bar = Bar(id=f"label-{name}", classes="label")
-        bar.show([Span(labels()[name], "muted")])
+        bar.show([Span(self._label(name), "muted")])
         return Horizontal(bar, field)
 
+    def _label(self, name: str) -> str:
+        return _("try a text of your own") if name == TRIED else words_of(self._run.parameters, name)[0]
 
-def labels() -> dict[str, str]:
-    """The fields in words, with their unit."""
-    return {
-        TRIED: _("try a text of your own"),
-        "limit": _("limit (characters)"),
-        "head_share": _("head share (0 to 1)"),
-        "keep": _("keep (results)"),
-        "placeholder": _("placeholder"),
-        "keep_turns": _("keep (turns)"),
-        "max_lines": _("max lines"),
-        "max_characters": _("max characters"),
-    }
+
+def _faint_rows(words: str, width: int) -> list[Row]:
+    return [Row([Span(line, "faint")]) for line in wrap(words, max(width, 2))] if words else []
+
+
+def _cut(text: str, parameters: TruncateParameters) -> str | None:
+    """What is left of a text, None where all of it is."""
+    if parameters.flavour == "lesson":
+        made = cut(text, parameters)
+        return None if made is None else made.text
+    from triptych.layers.robust_truncate import cut_texts
+
+    (left,) = cut_texts([text], parameters.limit, parameters, "")
+    return None if left == text else left

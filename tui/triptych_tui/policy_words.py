@@ -1,0 +1,70 @@
+"""Policies in words: what they are called, what they do, and their three layers as short facts in the layers' inks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from triptych.policy import Policy, Trigger
+from triptych.stages import Layer
+from triptych_tui.i18n import N_, _
+from triptych_tui.parameter_fields import choice_word
+from triptych_tui.plain import plain
+from triptych_tui.spans import Span
+from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS
+from triptych_tui.untrusted import clean
+
+LONGEST = 1_000
+"""Characters of a text from a file that are looked at; more than a row holds."""
+
+_DOES: Mapping[str, str] = {
+    "lesson": N_("the first lesson's code to the letter, its faults included"),
+    "robust": N_("what one would ship: only where it saves tokens, and before every request"),
+    "meowgent": N_("the second lesson: prunes after the answer, summarizes when the window is nearly full"),
+    "nami": N_("the first lesson's layers, but a summary only when the measured prompt nears the window"),
+}
+
+
+def what_it_does(policy: Policy) -> str:
+    """One line: what a policy does, or where its rules come from."""
+    own = _DOES.get(policy.name)
+    return _(own) if own else clean(policy.source[:LONGEST], newlines=False)
+
+
+def policy_facts(policy: Policy) -> list[Span]:
+    """`L1 4,000 · L2 keep 3 · L3 75 %`."""
+    spans: list[Span] = []
+    for layer, fact in _facts(policy):
+        spans.append(Span(plain(" · ") if spans else "", "faint"))
+        shown = _("off") if layer in policy.off else fact
+        spans += [Span(LAYER_NUMBERS[layer], LAYER_INKS[layer], "b"), Span(" " + shown, LAYER_INKS[layer])]
+    return spans or [Span(_("no layer runs"), "muted")]
+
+
+def _facts(policy: Policy) -> Iterator[tuple[Layer, str]]:
+    if policy.has("truncate") and policy.truncate is not None:
+        limit, unit = f"{policy.truncate.limit:,}", policy.truncate.unit
+        yield "truncate", limit if unit == "characters" else f"{limit} {choice_word(unit)}"
+    if policy.has("clear") and policy.clear is not None:
+        clear = policy.clear
+        if clear.on_overflow_only:
+            yield "clear", _("on overflow")
+        elif clear.protect_tokens:
+            yield "clear", _("keep ~{tokens} tok").format(tokens=f"{clear.protect_tokens:,}")
+        else:
+            yield "clear", _("keep {count}").format(count=f"{max(clear.keep, 0):,}")
+    if policy.has("prune") and policy.prune is not None:
+        yield "prune", _("prune from turn {count}").format(count=f"{policy.prune.keep_turns + 1:,}")
+    if policy.has("summarize"):
+        yield "summarize", _trigger_fact(policy.trigger)
+
+
+def _trigger_fact(trigger: Trigger) -> str:
+    if trigger.turns is not None:
+        return _("> {count} turns").format(count=f"{trigger.turns:,}")
+    if trigger.tokens is not None:
+        return _("~{tokens} tok").format(tokens=f"{trigger.tokens:,}")
+    if trigger.messages is not None:
+        return _("> {count} messages").format(count=f"{trigger.messages:,}")
+    if trigger.on_overflow_only:
+        return _("on overflow")
+    return f"{trigger.window_share * 100:g} %" if trigger.window_share is not None else _("by hand")
