@@ -32,7 +32,7 @@ from triptych.tools.base import Toolbox
 IDS_APART = 1 << 20
 """Between two entries of a recording, so that what layers put between them can be numbered there."""
 
-LEAST_SETTLED = 2000
+LEAST_SETTLED = 500
 """Messages that are worth a session without them. From then on reasons count what is left to look at."""
 
 _PASSING = "model.context_length", "model.calls_used_up"

@@ -167,6 +167,16 @@ def test_bars_are_to_scale_and_can_be_ascii(cli: CommandLine) -> None:
     assert b"?" not in done.stdout
 
 
+def test_one_estimator_counts_for_all(cli: CommandLine) -> None:
+    assert "decide by theirs" not in cli.run("compare", cli.file, *policies("lesson", "robust")).stdout
+    shown = cli.run("compare", cli.file, *policies("lesson", "codex"))
+    assert "tokens by meowgent" in shown.stdout
+    assert "decide by theirs" in shown.stdout
+    alone, both = (told_of(cli, *policies(*names), "--window", 1000) for names in (["codex"], ["lesson", "codex"]))
+    assert both["policies"][1]["acts"][0]["question"] == alone["policies"][0]["acts"][0]["question"]
+    assert both["policies"][1]["before"] == both["policies"][0]["before"] != alone["policies"][0]["before"]
+
+
 class TestUnusualSessions:
     def test_one_that_never_began(self, cli: CommandLine) -> None:
         cli.file.write_text(saved([SYSTEM]), "utf-8")

@@ -230,6 +230,8 @@ def _notes(comparison: Comparison, width: int) -> list[str]:
             "a prompt cache can save no more than that beginning"
         )
     ]
+    if any(told.policy.estimator != comparison.estimator for told in comparison.outcomes):
+        notes.append(_("policies that count tokens by another estimator decide by theirs"))
     recording = comparison.recording
     if not comparison.ahead:
         if recording.remembered:
