@@ -235,6 +235,16 @@ def test_options_change_the_numbers_they_name() -> None:
     assert policy.trigger == Trigger(turns=7)
 
 
+def test_options_change_the_numbers_of_the_robust_policy_too() -> None:
+    robust = preset("robust")
+    policy = robust.with_options(limit=10_000, keep=0, keep_turns=7)
+    assert policy.truncate == replace(TruncateParameters.robust(), limit=10_000, error_limit=10_000)
+    assert policy.clear == replace(ClearParameters.robust(), keep=0)
+    assert policy.summarize == replace(SummarizeParameters.robust(), keep_turns=7)
+    assert policy.trigger == robust.trigger
+    assert robust.with_options(limit=80).truncate == replace(TruncateParameters.robust(), limit=80)
+
+
 def test_options_that_are_not_given_change_nothing() -> None:
     for name in preset_names():
         assert preset(name).with_options() == preset(name)

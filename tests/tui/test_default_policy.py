@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,19 @@ import pytest
 from tests.support_pilot import app_on, screen_text, until
 from triptych.agent import run_turn
 from triptych.checks import would_be_refused
-from triptych.entries import Summary, messages_of
+from triptych.entries import Summary, entries_from, messages_of
 from triptych.events import StageEntered
+from triptych.layers.clear import ClearParameters
+from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import ROBUST_ACKNOWLEDGEMENT, ROBUST_PREFIX
+from triptych.layers.truncate import TruncateParameters
 from triptych.messages import text_of
 from triptych.models.offline import OfflineModel
+from triptych.policy import Policy, preset
+from triptych.session import Session
 from triptych.settings import Settings
+from triptych.stages import Layer
+from triptych_tui.hand_run import parameters_in_force
 from triptych_tui.launch import Launch, OpenedSession, open_session
 
 ENGLISH = (
@@ -110,6 +118,24 @@ async def test_nothing_fails_both_layers_run_and_what_was_told_is_known_to_the_e
     assert len(asked_for) < len(questions) / 2, "and not one at every question"
 
 
+@pytest.mark.parametrize(
+    ("policy", "layer", "parameters", "preset_shown"),
+    [
+        (preset("robust"), "prune", PruneParameters.robust(), "robust"),
+        (replace(preset("robust"), clear=None, off=("summarize",)), "clear", ClearParameters.robust(), "robust"),
+        (preset("meowgent"), "truncate", TruncateParameters.lesson(), "lesson"),
+        (replace(preset("robust"), summarize=preset("nami").summarize), "prune", PruneParameters.lesson(), "lesson"),
+        (Policy("bare", preset("robust").stages), "clear", ClearParameters.lesson(), "lesson"),
+    ],
+    ids=["robust", "robust without clear", "lesson", "mixed", "bare"],
+)
+def test_a_layer_that_the_policy_lacks_goes_by_the_flavour_of_the_others(
+    policy: Policy, layer: Layer, parameters: object, preset_shown: str
+) -> None:
+    session = Session(entries_from([{"role": "system", "content": "s"}]), policy)
+    assert parameters_in_force(session, layer) == (parameters, preset_shown)
+
+
 async def test_the_screen_says_which_policy_it_is_and_none_of_the_lessons_warnings(tmp_path: Path) -> None:
     opened, _answers, _stages = await asked(tmp_path / "s.json", ENGLISH)
     app = app_on(opened)
@@ -123,6 +149,6 @@ async def test_the_screen_says_which_policy_it_is_and_none_of_the_lessons_warnin
         await until(pilot, lambda: "1 tool result, keep 3" in screen_text(app), "layer 2's panel")
         assert "preset robust" in screen_text(app)
         await pilot.press("f4")
-        await until(pilot, lambda: "<summary>" in screen_text(app), "layer 3's panel")
+        await until(pilot, lambda: "Summarize old turns" in screen_text(app), "layer 3's panel")
         assert "preset robust" in screen_text(app)
         assert "counts as a user turn" not in screen_text(app)
