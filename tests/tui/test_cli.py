@@ -251,7 +251,9 @@ class TestContext:
     def test_a_window_gives_a_share(self, cli: CommandLine) -> None:
         assert answer_of(cli.run("context", cli.file, "--window", 1000, "--json"))["window"] == 1000
         assert "%" in cli.run("context", cli.file, "--window", 1000).stdout
-        assert "%" not in cli.run("context", cli.file).stdout
+        plain = cli.run("context", cli.file).stdout
+        assert "%" not in plain
+        assert "by the estimator meowgent" in plain.splitlines()[0]
 
     def test_hostile_text_is_shown_harmlessly_and_read_back_whole(self, cli: CommandLine, tmp_path: Path) -> None:
         hostile = "\x1b]52;c;eA==\x07 \x9b31m \u202egnp\u200b [@click=app.quit]x[/]"

@@ -254,6 +254,21 @@ async def test_a_list_too_long_offers_layer_3(tmp_path: Path) -> None:
             await until(pilot, lambda: "r retry" in screen_text(app), "the row again")
 
 
+async def test_enter_right_behind_f4_is_for_the_panel_and_asks_nothing_again(tmp_path: Path) -> None:
+    async with OpenAIServer([error(400, "too much", code="context_length_exceeded")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await failed(pilot, app, *"lost")
+            await until(pilot, lambda: focused(app) == "failure", "the row")
+            before = len(server.requests)
+            for key, character in (("f4", None), ("enter", "\r")):
+                app.post_message(Key(key, character))
+            await until(pilot, lambda: "Summarize old turns" in screen_text(app), "the panel")
+            await pilot.pause()
+            assert len(server.requests) == before
+            assert typed(app) == "lost"
+
+
 async def test_after_layer_3_by_hand_r_asks_the_question_that_did_not_fit(tmp_path: Path) -> None:
     too_long = error(400, "too much", code="context_length_exceeded")
     replies = [too_long, error(400, "no summaries here"), answer("A summary."), answer("Now it fits.")]

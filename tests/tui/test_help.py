@@ -13,6 +13,7 @@ from triptych.reasons import TriptychError
 from triptych.settings import Settings
 from triptych_tui.app import TriptychApp
 from triptych_tui.keymap import checked_keymap, known_bindings
+from triptych_tui.keys_in_force import commands
 from triptych_tui.screens.help import Help
 from triptych_tui.widgets.layer_panel import LayerPanel
 from triptych_tui.widgets.prompt import Prompt
@@ -44,6 +45,13 @@ async def test_f1_works_while_typing_and_keeps_the_text(tmp_path: Path) -> None:
         await pilot.press("f1")
         await until(pilot, lambda: app.screen is app.workbench, "the workbench")
         assert app.workbench.query_one(Prompt).text == "h?"
+
+
+async def test_what_is_done_in_a_list_stands_under_that_title(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(2)))
+    async with app.run_test(size=(120, 40)):
+        groups = {each.id: each.group for each in commands(app.workbench)}
+    assert groups["chat.unfold"] == groups["list.down"] == "In a list"
 
 
 async def test_help_scrolls_in_a_small_window(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ async def test_r_takes_back_the_summary_and_keeps_the_later_answer(tmp_path: Pat
         assert json.loads((tmp_path / "s.json").read_text("utf-8")) == messages
         await pilot.press("u")
         await until(pilot, lambda: "A summary." in screen_text(app), "undone")
+        assert "undone  L3 summarize taken back" in screen_text(app)
 
 
 async def test_r_says_why_it_cannot(tmp_path: Path) -> None:
@@ -68,6 +69,8 @@ async def test_b_goes_another_way_and_both_ways_stay(tmp_path: Path) -> None:
         assert "You are at the newest step" in screen_text(app)
         await pilot.press("f7", "f7", "f7", "f7", "b")
         await until(pilot, lambda: "goes on from here" in screen_text(app), "branched")
+        await pilot.press("right_curly_bracket")
+        await until(pilot, lambda: "is on the way that was left" in screen_text(app), "it says where the next one is")
         assert len(session.session.entries) == 13
         await ask(pilot, session, "instead", "Another answer.")
         assert messages_of(session.session.entries) != first_way

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,12 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support_pilot import app_on, screen_text, until
+from tests.support_scripted_model import ScriptedModel, says
 from triptych.entries import messages_of
 from triptych.messages import Message
+from triptych.models.base import Delta, Request
 from triptych.settings import Settings
+from triptych.storage.kept_session import KeptSession, Theirs
 from triptych.storage.kept_session import opened as past_of
 from triptych.storage.session_file import SessionFile
 from triptych.storage.session_lock import SessionLock
@@ -198,6 +203,38 @@ class TestOtherPrograms:
         assert again.notice is None
         assert messages_of(again.session.entries) == theirs
 
+    async def test_what_they_write_while_a_turn_runs_is_taken_after_it_without_a_word_before(self, file: Path) -> None:
+        opened = open_at(file)
+        hold = asyncio.Event()
+
+        class Waiting(ScriptedModel):
+            async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+                await hold.wait()
+                async for delta in super().stream(request):
+                    yield delta
+
+        app = app_on(opened.with_model(Waiting([says("A heron.")]), ""))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            files = app.workbench.files
+            theirs = [SYSTEM, {"role": "user", "content": "Theirs"}]
+            write(file, theirs)
+            read = files._read_theirs
+
+            async def while_a_turn_begins(kept: KeptSession) -> Theirs | None:
+                files._read_theirs = read  # type: ignore[method-assign]
+                found = await read(kept)
+                await pilot.press(*"hi", "enter")
+                await until(pilot, lambda: app.workbench.is_occupied, "a turn")
+                return found
+
+            files._read_theirs = while_a_turn_begins  # type: ignore[method-assign]
+            await look(app)
+            assert "Something is still running" not in said(app)
+            hold.set()
+            await until(pilot, lambda: not app.workbench.is_occupied, "its end")
+            await until(pilot, lambda: "whichever you take" in said(app), "it is asked")
+
     async def test_what_only_looks_otherwise_is_no_step(self, file: Path) -> None:
         app = app_on(open_at(file))
         async with app.run_test(size=(120, 40)) as pilot:
@@ -336,6 +373,16 @@ class TestPlaces:
             await until(pilot, lambda: "is kept in" in said(app), "saved")
         assert on_disk(other) == TALK
         assert bytes_of(tmp_path / "other.removed.json").decode() == "precious"
+
+    @pytest.mark.parametrize("key", ["W", "ctrl+n"])
+    async def test_a_name_that_is_taken_says_what_to_do(self, file: Path, tmp_path: Path, key: str) -> None:
+        put(tmp_path / "other.json", "precious")
+        app = app_on(open_at(file))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await kept(pilot, app)
+            await write_path(pilot, app, key, "other")
+            await until(pilot, lambda: "Choose another name." in said(app), "it is said")
+        assert bytes_of(tmp_path / "other.json").decode() == "precious"
 
     async def test_what_came_from_standard_input_can_be_kept(self, tmp_path: Path) -> None:
         app = app_on(open_session(Launch(Settings(), data=json.dumps(TALK).encode()), {}))

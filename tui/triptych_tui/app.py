@@ -106,6 +106,10 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
         """ctrl+c ends other programs; here it copies."""
         self.workbench.say(Reason("quit.how"), fault=False)
 
+    async def on_failure_row_again(self) -> None:
+        """Enter in the row of a failure. Keys are heard here, so it comes behind the one before it."""
+        await self.workbench.run_action("retry")
+
     async def action_quit(self) -> None:
         await self.workbench.action_quit()
 

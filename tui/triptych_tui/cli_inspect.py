@@ -117,7 +117,7 @@ def _preview(message: Message) -> str:
 def _context_lines(answer: Mapping[str, Any]) -> list[str]:
     entries = answer["entries"]
     size = ngettext("{count} message", "{count} messages", len(entries)).format(count=len(entries))
-    head = _("{size}, ~{tokens} tokens ({estimator})").format(
+    head = _("{size}, ~{tokens} tokens by the estimator {estimator}").format(
         size=size, tokens=f"{answer['total']:,}", estimator=answer["estimator"]
     )
     if answer["window"]:

@@ -34,6 +34,7 @@ _GROUPS = {
     "zoom": N_("Panes"),
     "list": N_("In a list"),
     "messages": N_("In a list"),
+    "chat": N_("In a list"),
     "search": N_("In a list"),
     "filter": N_("In a list"),
     "original": N_("In a list"),

@@ -140,13 +140,7 @@ def after_layer(policy: Policy, steps: Sequence[Step]) -> Moment:
 def after_revert(policy: Policy, step: Step, done: Step) -> Moment:
     """One earlier step of a layer was taken back by another."""
 
-    def words(short: bool) -> list[Span]:
-        layer = Span(f"{LAYER_NUMBERS[step.stage]} {stage_name(step.stage)}", LAYER_INKS[step.stage], "b")
-        change = f"{done.after.tokens - done.before.tokens:+,}"
-        taken = Span(" " + _("taken back") + " " + _("({change} tok)").format(change=change), "text")
-        return [layer, taken]
-
-    return Moment(_stages_of(policy), 0, words)
+    return Moment(_stages_of(policy), 0, lambda short: _revert_words(step.stage, done))
 
 
 def after_switch(policy: Policy, layer: Layer) -> Moment:
@@ -197,8 +191,16 @@ def after_pin(policy: Policy, step: Step) -> Moment:
 
 def after_travel(policy: Policy, steps: Sequence[Step], *, undone: bool) -> Moment:
     """Steps were taken back, or done again."""
-    stages = _stages_of(policy)
-    return Moment(stages, 0, lambda short: turn_spans(steps, _("undone") if undone else _("redone"), short=short))
+    revert = next((step for step in steps if step.stage == "revert"), None)
+
+    def words(short: bool) -> list[Span]:
+        title = _("undone") if undone else _("redone")
+        stage = None if revert is None else revert.reason.values.get("stage")
+        if revert is None or stage not in LAYER_NUMBERS:
+            return turn_spans(steps, title, short=short)
+        return [Span(f"{title}  ", "muted"), *_revert_words(stage, revert)]
+
+    return Moment(_stages_of(policy), 0, words)
 
 
 def looking_back(policy: Policy, step: Step | None) -> Moment:
@@ -354,6 +356,13 @@ def _ordinal(number: int) -> str:
         return str(number)
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
+
+
+def _revert_words(stage: Stage, done: Step) -> list[Span]:
+    """Which layer's step a revert has taken back, and what that makes in tokens."""
+    layer = Span(f"{LAYER_NUMBERS[stage]} {stage_name(stage)}", LAYER_INKS[stage], "b")
+    change = f"{done.after.tokens - done.before.tokens:+,}"
+    return [layer, Span(" " + _("taken back") + " " + _("({change} tok)").format(change=change), "text")]
 
 
 def _hand_words(writing: bool, off: bool, short: bool) -> list[Span]:

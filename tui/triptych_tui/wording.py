@@ -305,6 +305,9 @@ _FILES: Mapping[str, str | _Counted] = {
     "session.saved_as": N_("The session is kept in {path} from now on, with all its steps."),
     "session.renamed": N_("The session is called {path} now."),
     "session.name_taken": N_("There is a file or a journal with the name {path} already; nothing was changed."),
+    "session.choose_another": N_(
+        "There is a file or a journal with the name {path} already; nothing was changed. Choose another name."
+    ),
     "session.remove": N_("Remove {path}? It is put away under another name with its journal, so it can be had back."),
     "session.removed": N_("{name} is put away as {path}; this is your own session."),
     "session.leave_unsaved": N_("What is new in this session is not saved and would be lost."),

@@ -58,6 +58,9 @@ WORKBENCH: Mapping[str, str] = {
     "history.newest": N_("This is the newest step."),
     "history.no_compaction_before": N_("No layer changed anything before this."),
     "history.no_compaction_after": N_("No layer changed anything after this."),
+    "history.compaction_left": N_(
+        "The next compaction is on the way that was left; ctrl+r goes there step by step, `B` lists all branches."
+    ),
     "undo.forgotten": N_("What was before this was forgotten as you wished, so nothing can be undone here."),
     "forget.done": N_("The list stays as it is; how it came about is forgotten for good."),
     "forget.sure_aside": N_(

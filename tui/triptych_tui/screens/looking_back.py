@@ -72,10 +72,15 @@ class LookingBack:
         places = [number for number, step in enumerate(steps, 1) if step.stage in LAYER_NUMBERS and step.edits]
         ahead = [number for number in places if (number - here) * direction > 0]
         if not ahead:
-            reason = "history.no_compaction_before" if direction < 0 else "history.no_compaction_after"
-            self._screen.say(Reason(reason), fault=False)
+            self._screen.say(self._no_compaction(direction), fault=False)
             return
         self._show(min(ahead, key=lambda number: abs(number - here)), steps)
+
+    def _no_compaction(self, direction: int) -> Reason:
+        if direction < 0:
+            return Reason("history.no_compaction_before")
+        is_left = any(step.stage in LAYER_NUMBERS and step.edits for step in self._session.timeline.ahead())
+        return Reason("history.compaction_left") if is_left else Reason("history.no_compaction_after")
 
     def play(self) -> None:
         """Show step after step until the head, from the first one where the head is on screen; again: stop there."""

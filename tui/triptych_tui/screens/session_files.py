@@ -105,7 +105,7 @@ class SessionFiles:
         if self.outside == "gone":
             self._session.take_as_saved(None)
         elif self.outside == "changed" and self._session.is_saved:
-            await self._take_theirs(kept)
+            await self._take_theirs(kept, unasked=True)
         elif self.outside == "changed":
             await self._ask_whose(kept)
 
@@ -128,9 +128,12 @@ class SessionFiles:
         self.ask(Reason("session.no_longer_one", {"path": str(kept.path)}), [mine])
         return None
 
-    async def _take_theirs(self, kept: KeptSession) -> bool:
-        """Go on with their list, as a step; whether it is another one."""
+    async def _take_theirs(self, kept: KeptSession, *, unasked: bool = False) -> bool:
+        """Go on with their list, as a step; whether it is another one. Unasked, it waits for the end of what runs."""
         theirs = await self._read_theirs(kept)
+        if unasked and self._screen.is_occupied:
+            self._heeded = ""
+            return False
         if theirs is None or self._screen.busy():
             return False
         before = self._session.entries

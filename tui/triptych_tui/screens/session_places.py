@@ -177,7 +177,7 @@ class SessionPlaces:
             await asyncio.to_thread(kept.rename, path)
         except SessionFileError as error:
             is_taken = error.reason.id == "file.exists"
-            self._screen.say(Reason("session.name_taken", error.reason.values) if is_taken else error.reason)
+            self._screen.say(Reason("session.choose_another", error.reason.values) if is_taken else error.reason)
         else:
             self._moved(kept, Reason("session.renamed", {"path": str(path)}))
 
@@ -202,7 +202,7 @@ class SessionPlaces:
             another = self._screen.opened.another(path, is_new=True)
         except SessionFileError as error:
             is_taken = error.reason.id == "file.exists"
-            self._screen.say(Reason("session.name_taken", error.reason.values) if is_taken else error.reason)
+            self._screen.say(Reason("session.choose_another", error.reason.values) if is_taken else error.reason)
         except TriptychError as error:
             self._screen.say(error.reason)
         else:

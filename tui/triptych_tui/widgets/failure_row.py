@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from textual.events import Event, Key, Paste
+from textual.message import Message
 
 from triptych.models.retries import Retry
 from triptych.reasons import Reason
@@ -34,6 +35,9 @@ class RowKey(NamedTuple):
 class FailureRow(Notice):
     """What failed and whose fault it is, then what to press. Letters that are no key here are passed on."""
 
+    class Again(Message):
+        """Enter was pressed: ask again what failed."""
+
     def __init__(self, pass_on: Callable[[Event], None], *, id: str) -> None:
         super().__init__(id=id)
         self._pass_on = pass_on
@@ -60,7 +64,7 @@ class FailureRow(Notice):
             self._pass_on(Key(event.key, event.character))
         elif event.key == "enter":  # whoever has not noticed that the prompt lost the focus means the same
             event.stop()
-            await self.run_action("screen.retry")
+            self.post_message(self.Again())  # behind the key before it, which may lead elsewhere
         elif event.is_printable and self._binding_of(event) not in OWN_KEYS:
             event.stop()
             self._pass_on(Key(event.key, event.character))
