@@ -69,6 +69,8 @@ class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
     def on_mount(self) -> None:
         thin = ThinScrollbar if glyphs_of(self) is UNICODE else AsciiScrollbar
         self.vertical_scrollbar.renderer = thin  # type: ignore[misc]  # Textual reads it from the instance
+        # Not as a share in CSS, which the form around it does not count by.
+        self.styles.max_height = max(self.screen.size.height // 5, 4)
 
 
 class ParameterForm(Vertical):
