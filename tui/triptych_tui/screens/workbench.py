@@ -344,8 +344,8 @@ class Workbench(Asking):
     # Words around the panes
 
     def refresh_facts(self) -> None:
-        if not self.children:
-            return  # the screen of another session has come, and this one is being taken away
+        if not self.children or self._pruning or not self.app.is_running:
+            return  # it is being taken away: the screen of another session has come, or the program ends
         running = self._is_running
         title = title_spans(self._opened, running=running, stepping=self._is_stepping, width=self.size.width)
         self.query_one("#title", Bar).show(title)
