@@ -51,24 +51,24 @@ class Summary(Mark):
     of: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement(Mark):
     """The fixed assistant answer that follows a summary."""
 
+    __slots__ = ()
     name: ClassVar[str] = "acknowledgement"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupted(Mark):
     """The turn was cancelled here: a partial answer, or a result made up to close an open call."""
 
+    __slots__ = ()
     name: ClassVar[str] = "interrupted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Repaired(Mark):
     """This entry was changed or added so that an API accepts the list."""
 
+    __slots__ = ()
     name: ClassVar[str] = "repaired"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from triptych.policy import Policy
@@ -38,9 +37,10 @@ class SummaryPieceSent(NamedTuple):
     of: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class StreamEnded:
     """What was streamed has become an entry, or was dropped."""
+
+    __slots__ = ()
 
 
 class StepCommitted(NamedTuple):
@@ -79,9 +79,10 @@ class Noticed(NamedTuple):
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Saved:
     """The head's list is on disk."""
+
+    __slots__ = ()
 
 
 class SaveFailed(NamedTuple):

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import NamedTuple, Protocol
 
-from triptych.checks import would_be_refused
 from triptych.edits import Edit, EditConflict, append_edit, inverse_of
 from triptych.entries import Entry, Mark, messages_of
 from triptych.events import Event, HeadMoved, Noticed, PolicyChanged, Saved, SaveFailed, StepCommitted, ViewMoved
@@ -222,6 +221,8 @@ class Session:
 
         Raises SessionError, changing nothing, when an API would refuse the list there.
         """
+        from triptych.checks import would_be_refused  # not needed for the first picture
+
         if would_be_refused(messages_of(self.timeline.entries(step_id))):
             raise SessionError("branch.would_be_refused", step=step_id)
         return self._move(Move("switch", step_id))

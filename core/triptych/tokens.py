@@ -49,8 +49,7 @@ class Estimator(Protocol):
     def terms(self, text: str) -> tuple[Term, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class MeowgentEstimator:
+class MeowgentEstimator(NamedTuple):
     """The second lesson's rule, `int(cjk * 1.3 + others / 3.5)`, in exact seventieths of a token.
 
     CJK are U+4E00-9FFF, U+3000-303F and U+FF00-FFEF: no kana, no Hangul, no curly quotes.
@@ -73,8 +72,7 @@ class MeowgentEstimator:
         return 0 if text.isascii() else len(_NOT_CJK.sub("", text))
 
 
-@dataclass(frozen=True, slots=True)
-class Chars4Estimator:
+class Chars4Estimator(NamedTuple):
     """Four characters a token, a common rule of thumb for English."""
 
     name: str = "chars4"

@@ -121,7 +121,7 @@ async def test_going_to_another_session_ends_what_began_meanwhile_and_takes_away
         await left.show_session(opened(tmp_path / "other.json", tool_talk(1), ScriptedModel([])))
         left._on_sent(PromptText.Sent("late"))
         await until(pilot, lambda: app.screen is app.workbench is not left, "the other session")
-        assert "other.json" in screen_text(app)
+        await until(pilot, lambda: "other.json" in screen_text(app), "its first picture")
         await pilot.press("escape", "f1")
         await until(pilot, lambda: "the keys in force" in screen_text(app), "the new workbench's help")
     assert first.session.is_saved

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -379,13 +377,6 @@ async def test_the_program_can_be_left_from_the_dialog(tmp_path: Path) -> None:
         await pilot.press("ctrl+q")
         await until(pilot, lambda: not app.is_running, "the end")
     assert app.return_value == 0
-
-
-def test_nothing_of_it_is_loaded_at_a_start() -> None:
-    late = {"httpx2", "triptych.models.endpoint", "triptych_tui.connection", "triptych_tui.screens.connect_dialog"}
-    code = f"import sys, triptych_tui.app; print(sorted({late!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 async def test_a_window_is_learned_at_the_start_or_after_the_first_answer(tmp_path: Path) -> None:

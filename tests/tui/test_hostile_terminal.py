@@ -6,8 +6,6 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support_openai_server import serve
 from tests.support_terminal import Terminal
 from tests.support_workbench import SYSTEM, workbench
@@ -56,8 +54,7 @@ def look_everywhere(terminal: Terminal) -> None:
         terminal.wait_for(lambda screen, title=title: title not in screen)
 
 
-@pytest.mark.parametrize(("rows", "cols"), [(24, 80), (40, 120), (50, 200)])
-def test_a_hostile_tool_result_is_text_in_every_pane_and_panel(tmp_path: Path, rows: int, cols: int) -> None:
+def test_a_hostile_tool_result_is_text_in_every_pane_and_panel_at_every_size(tmp_path: Path) -> None:
     folder = tmp_path / "workspace"
     folder.mkdir()
     (folder / "evil.txt").write_text(HOSTILE.replace("\x00", "") + "\n" + HOSTILE.replace("\x00", ""), "utf-8")
@@ -87,8 +84,6 @@ def test_a_hostile_tool_result_is_text_in_every_pane_and_panel(tmp_path: Path, r
             "--limit",
             "60",
             *arguments,
-            rows=rows,
-            cols=cols,
         ) as terminal:
             terminal.wait_for("triptych")
             for number in range(4):
@@ -98,8 +93,11 @@ def test_a_hostile_tool_result_is_text_in_every_pane_and_panel(tmp_path: Path, r
             terminal.send("refused please")
             terminal.press("enter")
             terminal.wait_for("Esc dismiss")
-            look_everywhere(terminal)
-            assert_harmless(terminal)
+            for rows, cols in ((40, 120), (50, 200), (24, 80)):
+                terminal.resize(rows, cols)
+                terminal.settle()
+                look_everywhere(terminal)
+                assert_harmless(terminal)
             terminal.press("f4")
             terminal.wait_for(lambda screen: "Summarize old turns" in screen and "Enter ask" in screen)
             terminal.press("enter")

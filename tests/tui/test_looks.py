@@ -13,6 +13,7 @@ from rich.segment import Segment
 from textual.pilot import Pilot
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
+from tests.support_terminal import Terminal
 from tests.support_workbench import workbench
 from tests.tui.test_themes import contrast
 from triptych.settings import THEMES, WITHOUT_COLOUR, Settings
@@ -195,41 +196,50 @@ def test_a_theme_on_the_command_line_wins_over_no_color(tmp_path: Path) -> None:
         assert {38, 48} <= sgr_codes(terminal.raw)
 
 
-@pytest.mark.parametrize(("cols", "rows"), SIZES)
-def test_the_interface_itself_draws_ascii_only(tmp_path: Path, cols: int, rows: int) -> None:
+def test_the_interface_itself_draws_ascii_only(tmp_path: Path) -> None:
     file = saved_session(tmp_path)
 
     def foreign(screen: str) -> set[str]:
         """Signs of the interface that are not ASCII: neither the file's nor Chinese, as only the lesson's texts are."""
         return {sign for sign in screen if 0x7F < ord(sign) < 0x3000} - {*file.read_text("utf-8")}
 
-    in_file = "= 3 File" if cols >= 100 else '"role"'
-    with workbench(tmp_path, "--ascii", file, rows=rows, cols=cols) as terminal:
+    with workbench(tmp_path, "--ascii", file) as terminal:
         found = foreign(terminal.wait_for("answer 5"))
         terminal.send("Which files are there?\r")
         found |= foreign(
             terminal.wait_for(lambda screen: "Which files" in file.read_text("utf-8") and "F2 L1" in screen)
         )
-        for key, seen in (
-            ("escape", "i ask"),
-            ("2", "~tok  mark"),
-            ("3", in_file),
-            ("f2", "Why"),
-            ("escape", in_file),
-            ("f4", "Request"),
-            ("escape", in_file),
-            ("?", "keys in force"),
-            ("escape", in_file),
-            (":", "Type what you want"),
-            ("escape", lambda screen: "Type what you" not in screen),
-            ("z", in_file),
-            ("/", "regular expression"),
-        ):
-            terminal.press(key)
-            found |= foreign(terminal.wait_for(seen))
-        terminal.settle()
-        found |= foreign(terminal.screen_text())
+        for cols, rows in SIZES:
+            terminal.resize(rows, cols)
+            for seen in _walk(terminal, in_file="= 3 File" if cols >= 100 else '"role"'):
+                found |= foreign(seen)
     assert found == set()
+
+
+def _walk(terminal: Terminal, in_file: str) -> Iterator[str]:
+    """Through all there is to see; `in_file` tells the file's pane."""
+    for key, seen in (
+        ("escape", "i ask"),
+        ("2", "~tok  mark"),
+        ("3", in_file),
+        ("f2", "Why"),
+        ("escape", in_file),
+        ("f4", "Request"),
+        ("escape", in_file),
+        ("?", "keys in force"),
+        ("escape", in_file),
+        (":", "Type what you want"),
+        ("escape", lambda screen: "Type what you" not in screen),
+        ("z", in_file),
+        ("/", "regular expression"),
+    ):
+        terminal.press(key)
+        yield terminal.wait_for(seen)
+    terminal.settle()
+    yield terminal.screen_text()
+    terminal.press("escape")
+    yield terminal.wait_for(lambda screen: "regular expression" not in screen)
+    terminal.press("z")
 
 
 @pytest.mark.parametrize(("cols", "rows"), SIZES)

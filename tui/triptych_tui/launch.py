@@ -245,18 +245,16 @@ def _created(path: Path, settings: Settings, before_writing: Callable[[], None])
 
 def _own_session(path: Path, settings: Settings, before_writing: Callable[[], None]) -> _Content:
     """This user's own session. One that is damaged is moved aside whole, and what is known of it goes on."""
-    from triptych.formats import FormatError
-
     damaged: Past | None = None
     try:
         content = _loaded(path)
-    except FormatError:
-        pass
     except SessionFileError as error:
         if error.reason.id == "file.missing":
             before_writing()
             past = begun(path, _begun(settings))
             return _Content(past, past.store, writable=True)
+    except TriptychError:  # there are no messages in it; by its name it would load every reader
+        pass
     else:
         if content.notice is None or content.notice.id != "open.damaged":
             before_writing()

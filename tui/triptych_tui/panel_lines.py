@@ -15,8 +15,9 @@ from triptych_tui.glyphs import Glyphs
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.lesson_notes import lesson_error, panel_notes
-from triptych_tui.messages_rows import Preview, call_values, one_line
+from triptych_tui.messages_rows import call_values, one_line
 from triptych_tui.plain import plain
+from triptych_tui.previews import Preview
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, pad, spread, width_of, wrap_spans
 from triptych_tui.stage_rows import piece_words

@@ -106,14 +106,14 @@ class SessionFile:
 
         Raises SessionFileError when it cannot be read, FormatError when there are no messages in it.
         """
-        import hashlib
-
-        from triptych import formats  # a session that begins has nothing to read
-        from triptych.formats.source import decode
-
         with self._lock:
             sweep_leftovers(self.path)
             data, status = self._read()
+            import hashlib  # a session that begins has nothing to read
+
+            from triptych import formats
+            from triptych.formats.source import decode
+
             known = _Known.of(status, hashlib.sha256(data).hexdigest())
             decoded = decode(data)
             del data  # a large file need not be in memory thrice

@@ -6,8 +6,7 @@ import asyncio
 import json
 import unicodedata
 from collections.abc import Coroutine, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from triptych.tools.base import Toolbox, ToolOutput
 from triptych.tools.workspace import LARGEST_FILE, Refusal, Refused, Workspace
@@ -52,8 +51,7 @@ def visible(name: str) -> str:
     return "".join(json.dumps(c)[1:-1] if unicodedata.category(c) in _ESCAPED_CATEGORIES else c for c in name)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(NamedTuple):
     """The text of one file, as it is."""
 
     workspace: Workspace
@@ -77,8 +75,7 @@ class ReadFile:
         return await asyncio.to_thread(self.workspace.read, _required(arguments, "path"))
 
 
-@dataclass(frozen=True, slots=True)
-class ListFiles:
+class ListFiles(NamedTuple):
     """One `path  (N bytes)` a line, everything below a folder."""
 
     workspace: Workspace
@@ -111,8 +108,7 @@ class ListFiles:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchFiles:
+class SearchFiles(NamedTuple):
     """One `path:line: text` a line, for every line that holds the query."""
 
     workspace: Workspace

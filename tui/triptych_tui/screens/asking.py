@@ -15,7 +15,6 @@ from triptych.models.base import ModelError
 from triptych.reasons import Reason
 from triptych.stages import Layer, Stage
 from triptych_tui.i18n import N_
-from triptych_tui.messages_rows import preview_of
 from triptych_tui.screens.keeping import Keeping
 from triptych_tui.stage_rows import after_turn
 from triptych_tui.widgets.chat_pane import ChatPane
@@ -239,5 +238,11 @@ class Asking(Keeping):
         bar = self.query_one(StageBar)
         bar.show(bar.moment._replace(waiting=waiting))
         if not self.is_looking_back:
-            self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))
+            self.show_waiting(plan)
         self.refresh_facts()
+
+    def show_waiting(self, plan: Plan | SummaryPlan | None) -> None:
+        """Show in the messages what a stage that waits would do to them."""
+        from triptych_tui.previews import preview_of  # not needed for the first picture
+
+        self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))

@@ -23,9 +23,9 @@ from triptych.summary_writing import write_summary
 from triptych.tokens import Usage
 from triptych_tui.hand_run import HandRun, Parameters, layer_of_key, parameters_in_force, plan_by_hand
 from triptych_tui.launch import OpenedSession
-from triptych_tui.messages_rows import Preview
 from triptych_tui.panel_lines import PanelLines, layer_title, preview_facts
 from triptych_tui.parameter_fields import fields_of, with_texts
+from triptych_tui.previews import Preview
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
 from triptych_tui.stage_rows import after_layer

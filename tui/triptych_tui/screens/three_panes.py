@@ -24,7 +24,6 @@ from triptych_tui.widgets.chat_pane import ChatPane
 from triptych_tui.widgets.gauges import Gauges
 from triptych_tui.widgets.line_view import LineView
 from triptych_tui.widgets.messages_pane import MessagesPane
-from triptych_tui.widgets.notice import Notice
 from triptych_tui.widgets.pane_header import PaneHeader
 from triptych_tui.widgets.prompt import Prompt, PromptText
 from triptych_tui.widgets.session_pane import SessionPane
@@ -33,6 +32,7 @@ from triptych_tui.widgets.tabs import Tabs
 
 if TYPE_CHECKING:
     from triptych_tui.screens.reading import Reading
+    from triptych_tui.widgets.notice import Notice
 
 PaneName = Literal["chat", "messages", "file"]
 PANES: tuple[PaneName, ...] = ("chat", "messages", "file")
@@ -127,6 +127,8 @@ class ThreePanes(Screen[int]):
     def say(self, reason: Reason, *, fault: bool = True) -> None:
         """Put a sentence above the prompt."""
         if self._notice is None:
+            from triptych_tui.widgets.notice import Notice  # not needed for the first picture
+
             self._notice = Notice(id="notice")
             self.mount(self._notice, before="#prompt")
         self._notice.say(reason, fault=fault)

@@ -16,7 +16,6 @@ from triptych.models.base import ChatModel
 from triptych.stages import Layer
 from triptych_tui.i18n import N_
 from triptych_tui.launch import OpenedSession
-from triptych_tui.messages_rows import preview_of
 from triptych_tui.screens.asking import Asking
 from triptych_tui.screens.facts import chat_facts, file_facts, key_spans, messages_facts, tab_facts, title_spans
 from triptych_tui.screens.keeping import KEEPING_ACTIONS, AnotherSession
@@ -76,6 +75,7 @@ class Workbench(Asking):
         self._streamed = self._thought = ""
         self._streams_summary = False
         self._flush_armed = False
+        self._told_width = 0
 
     def on_mount(self) -> None:
         self._unsubscribe = self._session.subscribe(self._hear)
@@ -229,8 +229,7 @@ class Workbench(Asking):
     def follow_view(self, event: events.Event) -> None:
         """Show the list that the view has come to: an earlier one, or the newest with all that goes on there."""
         self._follow_sheet(event)
-        waiting = self._stepping.plan if self._stepping is not None and not self.is_looking_back else None
-        self.query_one(MessagesPane).show_preview(preview_of(waiting, self._sheet))
+        self.show_waiting(self._stepping.plan if self._stepping is not None and not self.is_looking_back else None)
         if self.is_looking_back:
             self.query_one(ChatPane).end_stream()
         else:
@@ -387,7 +386,9 @@ class Workbench(Asking):
         return self._reading.facts(pane) if self._reading is not None else []
 
     def on_resize(self) -> None:
-        self.refresh_facts()
+        if self.size.width != self._told_width:  # at a start several come at one size
+            self._told_width = self.size.width
+            self.refresh_facts()
 
 
 def _collect_garbage_again() -> None:

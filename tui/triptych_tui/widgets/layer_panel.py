@@ -10,9 +10,9 @@ from textual.widget import Widget
 
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import N_
-from triptych_tui.messages_rows import Preview
 from triptych_tui.paint import line_of
 from triptych_tui.panel_lines import PanelLines
+from triptych_tui.previews import Preview
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Row
 from triptych_tui.themes import glyphs_of, tokens_of

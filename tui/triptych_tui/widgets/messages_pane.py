@@ -13,7 +13,6 @@ from triptych_tui.i18n import N_
 from triptych_tui.messages_rows import (
     MARK_CELLS,
     SIGN_CELLS,
-    Preview,
     dividing_row,
     message_row,
     summary_legend,
@@ -26,6 +25,7 @@ from triptych_tui.themes import glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
 
 if TYPE_CHECKING:
+    from triptych_tui.previews import Preview
     from triptych_tui.row_filter import RowFilter
 
 _TOOLS_ROWS = 1  # the request's schemas stand above row 0
