@@ -48,6 +48,7 @@ CAREFUL = policy_from_toml(
     "[clear]\nflavour = 'robust'\nkeep = 2\nwhole_batches = true\nminimum_gain = 90\n",
     "careful",
 )
+EAGER = policy_from_toml(f"{ORDER}\nevery_request = true\n[clear]\nkeep = 0\n", "eager")
 PRUNING = policy_from_toml(
     'stages = ["receive", "request", "tool", "append", "answer", "prune", "save"]\n[prune]\nkeep_turns = 2\n', "pruning"
 )
@@ -68,6 +69,7 @@ class TestFromTheStart:
             (MASKING, 8192),
             (CAREFUL, 8192),
             (PRUNING, 8192),
+            (EAGER, 8192),
             (preset("robust"), 8192),
             *((preset(name), 1300) for name in preset_names()),
         ],
@@ -79,6 +81,7 @@ class TestFromTheStart:
         await held.hold()
         told = await replay_of(messages, policy, window)
         assert messages_of(told.entries) == held.messages
+        assert len({entry.id for entry in told.entries}) == len(told.entries)
         assert told.requests == len(held.requests)
         assert told.peak == max(map(tokens_of, held.requests))
         assert told.over_window == sum(tokens_of(request) > window for request in held.requests)
