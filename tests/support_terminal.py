@@ -207,6 +207,23 @@ class Terminal:
             self._screen.resize(rows, cols)
             self._set_size(rows, cols)
 
+    def lose_screen(self) -> None:
+        """Show nothing any more, as a terminal does that was made small and large again."""
+        with self._changed:
+            self._screen.erase_in_display(2)
+
+    def local_modes(self) -> int:
+        """What the terminal does by itself: echo, whole lines."""
+        return int(termios.tcgetattr(self._master)[3])
+
+    def wait_until(self, holds: Callable[[], bool], timeout: float = 20) -> None:
+        """Wait until something holds that no byte tells of."""
+        end = perf_counter() + timeout
+        while not holds():
+            assert perf_counter() < end, f"never within {timeout} s"
+            with self._changed:
+                self._changed.wait(0.05)
+
     def hang_up(self) -> None:
         """Close the terminal's window: its programs are told by SIGHUP, and nothing can be read or written any more."""
         master, self._master = self._master, -1

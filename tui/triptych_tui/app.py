@@ -79,6 +79,12 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
         assert isinstance(screen, Workbench)
         return screen
 
+    def on_resize(self) -> None:
+        """Draw all anew: a terminal may have been small for a moment, and have lost what did not fit, although it is as
+        large as before by the time its size is asked for."""
+        if self._size is not None:
+            self.call_later(self.refresh)
+
     def action_help(self) -> None:
         """Show the keys in force; they are imported when they are asked for."""
         from triptych_tui.screens.help import Help
