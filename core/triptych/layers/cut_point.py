@@ -63,7 +63,9 @@ def cut_point(
     starts = [index for index in turns if index >= start and is_safe[index]]
     ground = _Ground(entries, messages, start, is_safe, turns, starts, pinned_indices(entries, owner_of), counter)
     cut, way = _wanted(ground, parameters)
-    if not parameters.summary_last:
+    if parameters.keep_part is not None and _has_nothing_new(entries):
+        cut = start  # a part of what was left would be less each time
+    elif not parameters.summary_last:
         cut, way = _within(ground, cut, way, budget)
     parted = turns[-1:] if turns and turns[-1] < cut < len(entries) else ()
     stays = frozenset((*ground.pinned, *parted, *_questions(ground, cut, parameters.keep_question_tokens)))
@@ -109,13 +111,7 @@ def _by_messages(ground: _Ground, keep: int, count_results: bool) -> int:
 
 
 def _by_part(ground: _Ground, part: float, anywhere: bool) -> int:
-    """The cut that keeps no more than this part of the list's weight.
-
-    Each time a part of what is left would be less: where nothing was added since the newest summary, all stays.
-    """
-    newest = max((entry.id for entry in ground.entries if entry.has_mark(Summary)), default=None)
-    if newest is not None and all(entry.id <= newest or entry.has_mark(Acknowledgement) for entry in ground.entries):
-        return ground.start
+    """The cut that keeps no more than this part of the list's weight."""
     weights = [ground.counter.weight(entry) for entry in ground.entries[ground.start :]]
     kept, allowed = sum(weights), part * sum(weights)
     starts = frozenset(ground.starts)
@@ -124,6 +120,12 @@ def _by_part(ground: _Ground, part: float, anywhere: bool) -> int:
             return index
         kept -= weight
     return _by_turns(ground, 0)
+
+
+def _has_nothing_new(entries: Sequence[Entry]) -> bool:
+    """Whether nothing was added since the newest summary."""
+    newest = max((entry.id for entry in entries if entry.has_mark(Summary)), default=None)
+    return newest is not None and all(entry.id <= newest or entry.has_mark(Acknowledgement) for entry in entries)
 
 
 def _within(ground: _Ground, base: int, way: Way, budget: int | None) -> tuple[int, Way]:

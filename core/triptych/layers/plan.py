@@ -33,11 +33,11 @@ def make_plan(
     """A plan whose counts are worked out from the edits."""
     weight = counter.total(entries)
     before = Count(len(entries), counter.tokens(weight))
-    length = before.messages
-    for edit in edits:
-        weight += counter.total(edit.inserted) - counter.total(edit.removed)
-        length += len(edit.inserted) - len(edit.removed)
-    return Plan(stage, edits, reason, before, Count(length, counter.tokens(weight)))
+    removed = [entry for edit in edits for entry in edit.removed]
+    inserted = [entry for edit in edits for entry in edit.inserted]
+    weight += counter.total(inserted) - counter.total(removed)
+    after = Count(len(entries) - len(removed) + len(inserted), counter.tokens(weight))
+    return Plan(stage, edits, reason, before, after)
 
 
 def tool_names(messages: Sequence[Message]) -> Mapping[int, str]:

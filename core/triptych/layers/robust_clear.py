@@ -31,11 +31,11 @@ def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: Token
     if (reason := _too_early(entries, parameters, counter, overflows=overflows)) is not None:
         return make_plan("clear", entries, (), reason, counter)
     messages = messages_of(entries)
-    owner_of = owners(messages)
+    owner_of = owners(messages) if _asks_for_calls(entries, parameters) else {}
     results = list(_counted(messages, owner_of, parameters))
     old = _old(entries, results, owner_of, parameters, counter)
-    replacements = list(_replacements(entries, old, owner_of, parameters, counter))
-    gain = sum(counter.weight(entries[index]) - counter.weight(entry) for index, entry in replacements)
+    found = list(_replacements(entries, old, owner_of, parameters, counter))
+    replacements, gain = [(index, entry) for index, entry, _gain in found], sum(gain for *_, gain in found)
     values = {"results": len(results), "keep": max(parameters.keep, 0), "cleared": len(replacements)}
     if not replacements:
         reason = Reason("clear.nothing_to_gain" if old else "clear.nothing_old", values)
@@ -45,6 +45,12 @@ def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: Token
     else:
         reason = Reason("clear.gained", {**values, "gain": counter.tokens(gain)})
     return make_plan("clear", entries, replacement_edits(entries, replacements), reason, counter)
+
+
+def _asks_for_calls(entries: Sequence[Entry], parameters: ClearParameters) -> bool:
+    """Whether it matters which call a result answers: to find that takes long."""
+    names = "{tool}" in parameters.placeholder or "{arguments}" in parameters.placeholder
+    return names or parameters.whole_batches or bool(parameters.exclude_tools) or any(each.pinned for each in entries)
 
 
 def _too_early(
@@ -87,7 +93,7 @@ def _old(
         if index < end
         and index not in pinned
         and not entries[index].has_mark(Cleared)
-        and len(text_of(entries[index].message)) >= parameters.minimum_characters
+        and (not parameters.minimum_characters or len(text_of(entries[index].message)) >= parameters.minimum_characters)
     ]
 
 
@@ -119,17 +125,18 @@ def _replacements(
     owner_of: Mapping[int, Place],
     parameters: ClearParameters,
     counter: TokenCounter,
-) -> Iterator[tuple[int, Entry]]:
-    """The results with their placeholders, where that is less than there was."""
+) -> Iterator[tuple[int, Entry, int]]:
+    """The results with their placeholders, where that is less than there was, and how much less it is (a weight)."""
     messages = messages_of(entries)
     mark = Cleared(keep=parameters.keep)
+    is_fixed = "{" not in parameters.placeholder and not parameters.head_characters + parameters.tail_characters
     for index in old:
         owner = owner_of.get(index)
         call = None if owner is None else called(messages, owner)
-        content = _content(text_of(messages[index]), call, parameters)
+        content = parameters.placeholder if is_fixed else _content(text_of(messages[index]), call, parameters)
         entry = entries[index].replaced({**messages[index], "content": content}, mark)
-        if counter.weight(entry) < counter.weight(entries[index]):
-            yield index, entry
+        if (gain := counter.weight(entries[index]) - counter.weight(entry)) > 0:
+            yield index, entry, gain
 
 
 def _content(text: str, call: ToolCall | None, parameters: ClearParameters) -> str:
