@@ -122,7 +122,8 @@ async def test_a_theme_chosen_over_the_help_page_is_in_force_below_it_too(tmp_pa
         await until(pilot, lambda: _used(app) <= known, "all of it in the new theme")
 
 
-async def test_without_colour_every_state_is_told_apart(tmp_path: Path) -> None:
+async def test_without_colour_every_state_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     session = with_look(opened(tmp_path / "s.json", tool_talk(6)), theme=WITHOUT_COLOUR)
     app = app_on(session)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -143,7 +144,8 @@ async def test_without_colour_every_state_is_told_apart(tmp_path: Path) -> None:
         assert all(part.style is not None and part.style.bold for part in letters)
 
 
-async def test_without_colour_nothing_at_all_has_a_colour(tmp_path: Path) -> None:
+async def test_without_colour_nothing_at_all_has_a_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     session = with_look(opened(tmp_path / "s.json", tool_talk(6)), theme=WITHOUT_COLOUR)
     app = app_on(session)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -152,6 +154,31 @@ async def test_without_colour_nothing_at_all_has_a_colour(tmp_path: Path) -> Non
             await pilot.press(*keys)
             await pilot.pause()
             assert _used(app) == set(), keys
+
+
+async def test_with_greys_all_text_can_be_read_and_says_what_it_says_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screens: list[list[str]] = []
+    for number, environment in enumerate(({"COLORTERM": "truecolor", "TERM": "xterm-256color"}, {"TERM": "linux"})):
+        for name in ("NO_COLOR", "COLORTERM", "TERM"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        app = app_on(with_look(opened(folder / "s.json", tool_talk(6)), theme=WITHOUT_COLOUR))
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("escape", "2", "home", *["down"] * 4)
+            await pilot.pause()
+            for segment in segments(app) if number == 0 else ():
+                if any(map(str.isalnum, segment.text)):
+                    assert contrast(*colours(segment)) >= 4.5, segment.text
+            greys = _used(app)
+            screens.append(screen_text(app).splitlines()[3:30])
+        assert bool(greys) == (number == 0), "a terminal without greys is sent none"
+        assert all(grey[1:3] == grey[3:5] == grey[5:7] for grey in greys)
+    assert screens[0] == screens[1], "no state is told by a grey alone"
 
 
 def sgr_codes(raw: bytes) -> set[int]:

@@ -70,3 +70,12 @@ async def test_beside_the_panel_a_message_shows_its_words_and_the_sign_of_its_ma
     assert cleared
     assert all("∅" in line[:45] and "CLEARED" not in line for line in cleared)
     assert any("╌ cut · 9 entries stay as they are ╌" in line for line in lines)
+
+
+async def test_the_chat_marks_targets_too_and_no_more_when_the_panel_is_left(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(4)))
+    async with app.run_test(size=(200, 50)) as pilot:
+        await pilot.press("f3")
+        await until(pilot, lambda: screen_text(app).count("◉ target") == 2, "two results of four")
+        await pilot.press("escape")
+        await until(pilot, lambda: "◉ target" not in screen_text(app), "all as it was")

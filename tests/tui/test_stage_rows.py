@@ -195,3 +195,18 @@ def test_after_a_turn_the_models_own_count_of_its_last_request_stands_bare() -> 
     ]
     below = rows(after_turn(asking, TurnEnded("answered"), steps))[1]
     assert below == " last turn  no layer changed anything  ·  measured 1,187 tokens read, 42 written"
+
+
+def test_what_was_measured_is_read_whole_although_the_layers_have_much_to_say() -> None:
+    asking = in_turn(LESSON, StageEntered("save", Reason("turn.saving"), "program"))
+    steps = [
+        step("clear", 9900, 7700, 12),
+        step("summarize", 7700, 6600, 14),
+        step("truncate", 6600, 5500),
+        replace(step("answer", 5500, 5600), usage=Usage(11870, 4200)),
+    ]
+    ended = after_turn(asking, TurnEnded("answered"), steps)
+    assert rows(ended, 160)[1].startswith(" last turn  L2 clear 12 (-2,200 tok)  ·  L3 summarize 14 ")
+    assert rows(ended, 120)[1] == (
+        " last turn  L2 12 (-2,200) · L3 14 (-1,100) · L1 1 (-1,100)  ·  measured 11,870 tokens read, 4,200 written"
+    )

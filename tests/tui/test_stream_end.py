@@ -50,3 +50,20 @@ async def test_the_chat_stays_where_it_is_read_when_the_stream_ends(tmp_path: Pa
         assert len(session.session.entries) == 7
         assert rows_on_screen(chat) == before
         assert places == [], "nothing jumps, not even for a moment"
+
+
+async def test_of_a_very_long_answer_its_newest_lines_are_read_while_it_streams_and_when_it_has_ended(
+    tmp_path: Path,
+) -> None:
+    model = HeldModel("\n".join(f"line {number}" for number in range(9000)))
+    session = opened(tmp_path / "s.json", tool_talk(1), model)
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"hello", "enter")
+        await until(pilot, lambda: "line 8999" in screen_text(app), "the newest lines")
+        model.let_go.set()
+        await until(pilot, lambda: "last turn" in screen_text(app) and session.session.is_saved, "the answer is kept")
+        assert "line 8999" in screen_text(app)
+        chat = app.screen.query_one(ChatPane)
+        chat.scroll_to(y=chat.scroll_offset.y - 90)
+        await until(pilot, lambda: "more characters" in screen_text(app), "what is not shown is said")

@@ -17,7 +17,7 @@ INKS = ("faint", "muted", "text", "strong", "accent", "error", "l1", "l2", "l3",
 JSON_INKS = ("json_key", "json_str", "json_num")
 GROUNDS = ("bg", "surface", "raised", "sel")
 COLOURED = {name: tokens for name, tokens in TOKENS.items() if name != WITHOUT_COLOUR}
-every_theme = pytest.mark.parametrize("tokens", COLOURED.values(), ids=COLOURED.keys())
+every_theme = pytest.mark.parametrize("tokens", TOKENS.values(), ids=TOKENS.keys())
 
 
 def contrast(one: str, other: str) -> float:
@@ -44,9 +44,14 @@ def test_text_can_be_read_on_every_ground(tokens: Tokens) -> None:
     assert weak == {}
 
 
-@every_theme
+@pytest.mark.parametrize("tokens", COLOURED.values(), ids=COLOURED.keys())
 def test_the_three_layers_differ_from_each_other_and_from_focus_and_faults(tokens: Tokens) -> None:
     assert len({tokens.l1, tokens.l2, tokens.l3, tokens.accent, tokens.error}) == 5
+
+
+def test_monochrome_has_greys_and_nothing_else() -> None:
+    for name, colour in asdict(TOKENS[WITHOUT_COLOUR]).items():
+        assert len({colour[1:3], colour[3:5], colour[5:7]}) == 1, name
 
 
 def test_styles_are_made_of_token_names() -> None:
@@ -73,7 +78,10 @@ class Inked(ThemedApp):
         yield Static("two", id="two", markup=False)
 
 
-async def test_every_theme_can_be_chosen_and_its_inks_used() -> None:
+async def test_every_theme_can_be_chosen_and_its_inks_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("TERM", "xterm-256color")
     app = Inked()
     async with app.run_test() as pilot:
         for theme in TOKENS:

@@ -224,7 +224,7 @@ def test_parts_without_a_value_are_left_out() -> None:
     full = say(ModelError("model.server_error", host="h", status=500, retry_after=8.0, detail="overload").reason)
     assert full == "h failed (500): overload. The session is kept; try again in 8 s."
     both = {"tokens": 9000, "window": 8192}
-    assert "~9000 tokens > 8192" in say(ModelError("model.context_length", **both).reason)
+    assert "~9,000 tokens > 8,192" in say(ModelError("model.context_length", **both).reason)
 
 
 def test_text_from_outside_is_harmless_and_on_one_line() -> None:

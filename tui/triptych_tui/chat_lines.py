@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-
-from rich.cells import cell_len
+from typing import TYPE_CHECKING
 
 from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
 from triptych.messages import Message, is_result, text_of, thought_and_said, tool_calls
@@ -19,19 +18,27 @@ from triptych_tui.sheet import Sheet, role_letter
 from triptych_tui.spans import Row, Span, cut_spans, spread, width_of
 from triptych_tui.untrusted import clean, wrap
 
+if TYPE_CHECKING:
+    from triptych_tui.previews import Preview
+
 INDENT = 7
 SHOWN_LINES = 400
 """Lines of one message that the chat shows; the messages pane and the file have the rest."""
 SHOWN_CHARACTERS = 60_000
+LAST_LINES = 100
+"""Of these, how many are of its end; an answer's end is what one looks at when it has come."""
+LAST_CHARACTERS = 20_000
 _NOTICE_LINE = re.compile(r"^\.\.\.中间省略(\d+)个字\.\.\.$")
 
 
 class ChatLines:
     """Renders entries of one sheet; `width` is the pane's, in cells."""
 
-    def __init__(self, sheet: Sheet, glyphs: Glyphs) -> None:
+    def __init__(self, sheet: Sheet, glyphs: Glyphs, preview: Preview | None = None) -> None:
+        """preview: of a layer whose targets are marked."""
         self._sheet = sheet
         self._glyphs = glyphs
+        self._preview = preview
         self._unfolded = self._at_hand = False
 
     def block(self, index: int, width: int, *, unfolded: bool = False, at_hand: bool = False) -> list[Row]:
@@ -60,7 +67,7 @@ class ChatLines:
         thought, said = thought_and_said(message)
         lines = [Row((*self._indent(), *self._thought(thought, going_on=not said)))] if thought else []
         if said or not thought:
-            lines += [_said_row(piece, ink) for piece in _wrapped(said, width, growing) or [""]]
+            lines += [_said_row(piece, ink) for piece in _newest(said, width, growing) or [""]]
         caret = Span(self._glyphs.caret, "accent")
         lines[-1] = Row((*lines[-1].spans, caret))
         first = (Span(" " * 4), letter, Span("  "), *lines[0].spans[1:])
@@ -72,6 +79,16 @@ class ChatLines:
         if group is not None:
             return bool(group.results) and index == group.results[-1]
         return role_letter(entry) != "U"
+
+    def _mark(self, index: int) -> list[Span]:
+        """What stands at the right of an entry's first row: that a layer would change it, or else its mark."""
+        preview = self._preview
+        if preview is not None and self._sheet.entries[index].id in preview.targets:
+            return [Span(f"{self._glyphs.target} " + _("target"), preview.ink, "b")]
+        return entry_mark(self._sheet, index, self._glyphs)
+
+    def _is_target(self, index: int) -> bool:
+        return self._preview is not None and self._sheet.entries[index].id in self._preview.targets
 
     def _head(self, index: int) -> list[Span]:
         head = gutter(self._sheet, index, self._glyphs)
@@ -87,7 +104,7 @@ class ChatLines:
         labels = picture_labels(entry.message)
         thought, text = thought_and_said(entry.message) if role_letter(entry) == "A" else ("", text_of(entry.message))
         text = text or ("" if labels or thought or entry.message.get("content") is None else _("(no text)"))
-        mark = entry_mark(self._sheet, index, self._glyphs)
+        mark = self._mark(index)
         lines: list[Row] = []
         shown = self._thought_lines(thought, width) if thought else []
         if text or not (labels or thought):
@@ -125,7 +142,7 @@ class ChatLines:
             head = self._indent() if lines else self._head(index)
             arguments = Span("  " + one_line(", ".join(map(str, call_values(call).values()))), "muted")
             spans = [*head, Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b"), arguments]
-            mark = entry_mark(self._sheet, index, self._glyphs) if entry.pinned and not lines else []
+            mark = self._mark(index) if not lines and (entry.pinned or self._is_target(index)) else []
             lines.append(Row(spread(spans, mark, width)))
         return lines
 
@@ -141,7 +158,7 @@ class ChatLines:
             left += self._sizes(entry, index)
             if not entry.has_mark(Truncated) and not entry.has_mark(Pruned):
                 left.append(Span("  " + one_line(behind_labels(picture_labels(entry.message), text)), "muted"))
-        lines = [Row(spread(left, entry_mark(sheet, index, self._glyphs), width))]
+        lines = [Row(spread(left, self._mark(index), width))]
         if entry.newest_mark is not None and isinstance(entry.newest_mark, Truncated | Pruned):
             lines += self._excerpt(text, width)
         return lines
@@ -183,9 +200,10 @@ class ChatLines:
         now = f"~{sheet.tokens_of(index):,}"
         sizes = f"~{sheet.session.counter.count(before).tokens:,} {self._glyphs.call} {now}" if before else now
         left = [*self._head(index), Span(title + " ", "l3", "b")]
-        rule = max(width - width_of(left) - cell_len(sizes) - 2, 0)
+        right = [*(self._mark(index) if self._is_target(index) else []), Span(f"  {sizes}", "l3")]
+        rule = max(width - width_of([*left, *right]), 0)
         left.append(Span(self._glyphs.rule * rule, "l3"))
-        lines = [Row(spread(left, [Span(sizes, "l3")], width))]
+        lines = [Row(spread(left, right, width))]
         body = text_of(entry.message).split("\n", 1)[-1]
         for piece in _wrapped(body, width - 2)[:6]:
             tie = Span(self._glyphs.tie + " ", "l3")
@@ -198,13 +216,29 @@ def _said_row(piece: str, ink: str) -> Row:
     return Row((Span(" " * INDENT), Span(piece, ink)))
 
 
-def _wrapped(text: str, width: int, growing: GrowingText | None = None) -> list[str]:
-    """The lines of a message at a pane width; what is too long to read here is said, not shown."""
+def _wrapped(text: str, width: int) -> list[str]:
+    """The lines of a message at a pane width: its beginning and its end, where it is too long to be read here."""
     room = max(width - INDENT, 2)
-    harmless = clean(text[:SHOWN_CHARACTERS])
-    lines = wrap(harmless, room) if growing is None else growing.lines(harmless, room, SHOWN_LINES + 1)
-    if len(lines) > SHOWN_LINES or len(text) > SHOWN_CHARACTERS:
-        shown = "\n".join(lines[:SHOWN_LINES])
-        left = len(text) - min(len(shown), len(text))
-        lines = [*lines[:SHOWN_LINES], _("… about {count} more characters").format(count=f"{left:,}")]
-    return lines
+    if len(text) <= SHOWN_CHARACTERS:
+        lines = wrap(clean(text), room)
+        if len(lines) <= SHOWN_LINES:
+            return lines
+        head, tail = lines[: SHOWN_LINES - LAST_LINES], lines[-LAST_LINES:]
+    else:
+        head = wrap(clean(text[: SHOWN_CHARACTERS - LAST_CHARACTERS]), room)[: SHOWN_LINES - LAST_LINES]
+        tail = wrap(clean(text[-LAST_CHARACTERS:]), room)[-LAST_LINES:]
+    left = max(len(text) - len("\n".join(head)) - len("\n".join(tail)), 0)
+    return [*head, _("… about {count} more characters").format(count=f"{left:,}"), *tail]
+
+
+def _newest(text: str, width: int, growing: GrowingText) -> list[str]:
+    """The newest lines of what streams; what came before them and is not shown is said."""
+    room = max(width - INDENT, 2)
+    # From a place that seldom moves, since all behind a new one is wrapped anew.
+    start = max(len(text) // LAST_CHARACTERS - 1, 0) * LAST_CHARACTERS
+    lines = growing.lines(clean(text[start:]), room)
+    shown = lines[-SHOWN_LINES:]
+    if not start and len(shown) == len(lines):
+        return lines
+    left = max(len(text) - len("\n".join(shown)), 0)
+    return [_("… about {count} more characters").format(count=f"{left:,}"), *shown]

@@ -20,12 +20,10 @@ class GrowingText:
         self._settled = ""
         self._lines: list[str] = []
 
-    def lines(self, text: str, width: int, most: int | None = None) -> list[str]:
-        """The lines of `text`, cleaned and all of it so far; more than `most` need not be made."""
+    def lines(self, text: str, width: int) -> list[str]:
+        """The lines of `text`, cleaned and all of it so far."""
         if width != self._width or not text.startswith(self._settled):
             self._width, self._settled, self._lines = width, "", []
-        if most is not None and len(self._lines) >= most:
-            return list(self._lines)
         start = len(self._settled)
         tail = wrap(text[start:], width)
         lines = [*self._lines, *tail]

@@ -111,7 +111,7 @@ def dividing_row(preview: Preview, width: int, glyphs: Glyphs, staying: int) -> 
 
 def summary_legend(glyphs: Glyphs) -> list[Span]:
     """What the signs of slim rows mean while a summary is previewed, and their column's caption."""
-    stays = f" {_('replaced')}  {glyphs.step} {_('stays')}"
+    stays = " " + _("replaced") + f"  {glyphs.step} " + _("stays")
     caption = Span("  " + _("~tok") + " " * (SIGN_CELLS + 2), "faint")
     return [Span(glyphs.target, "l3"), Span(stays, "faint"), caption]
 

@@ -184,7 +184,7 @@ class PanelLines:
     def _sum(self, change: Change) -> Iterator[Span]:
         parts = {self._glyphs.summary if letter == "Σ" else letter: n for letter, n in change.after.parts.items()}
         words = " + ".join(f"{letter} {tokens:,}" for letter, tokens in parts.items())
-        yield Span(f"{_('after')}  {words} = ", "muted")
+        yield Span(_("after") + f"  {words} = ", "muted")
         yield Span(_("~{tokens} tok").format(tokens=f"{change.after.total:,}"), "strong", "b")
         yield Span(",  " + _("was ~{tokens}").format(tokens=f"{change.before.total:,}"), "muted")
 

@@ -44,7 +44,7 @@ class Moment(NamedTuple):
     retry: its request failed and is sent again soon; what is said of that instead of the words.
     piece: which request is sent of a summary that takes several.
     off: layers among the stages that are switched off. whole: its words are read to their end, however narrow the
-        terminal.
+        terminal. behind: what is said behind the words, for which these are rather shortened.
     """
 
     stages: tuple[Stage, ...]
@@ -57,6 +57,7 @@ class Moment(NamedTuple):
     piece: SummaryPieceSent | None = None
     off: Collection[Stage] = ()
     whole: bool = False
+    behind: Sequence[Span] = ()
 
     def said(self, *, short: bool, room: int = 0) -> list[Span]:
         """What stands beside or under the stages; short or without room, the sign of waiting is enough."""
@@ -64,6 +65,9 @@ class Moment(NamedTuple):
             return self.retry()
         if self.piece is not None:
             return [Span(piece_words(self.piece), "l3", "b"), Span(plain(" · "), "muted"), *self.words(short)]
+        if not short and self.behind:
+            both = [*self.words(False), *self.behind]
+            return both if width_of(both) <= room else [*self.words(True), *self.behind]
         if short or not self.waiting or self.present is None:
             return self.words(short)
         words = self.words(short)
@@ -111,15 +115,16 @@ def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Momen
     """A turn that was at `moment` is over; `steps` are its own. Where it failed stays lit."""
 
     def words(short: bool) -> list[Span]:
-        return [*turn_spans(steps, _("last turn"), short=short), *([] if short else _measured_spans(steps))]
+        return turn_spans(steps, _("last turn"), short=short)
 
+    behind = _measured_spans(steps)
     if event.outcome == "failed":
         return moment.failed()._replace(words=partial(_fault_words, event, bool(steps)))
     if event.outcome == "cancelled":
-        return moment._replace(present=None, waiting=False, retry=None, words=words)
+        return moment._replace(present=None, waiting=False, retry=None, words=words, behind=behind)
     if moment.fault and moment.present == "save":
-        return moment._replace(words=words)
-    return Moment(moment.stages, len(moment.stages), words)
+        return moment._replace(words=words, behind=behind)
+    return Moment(moment.stages, len(moment.stages), words, behind=behind)
 
 
 def _measured_spans(steps: Sequence[Step]) -> list[Span]:

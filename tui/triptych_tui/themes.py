@@ -6,6 +6,7 @@ carries a meaning alone: a glyph or a word stands beside it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
@@ -194,16 +195,53 @@ HIGH_CONTRAST_TOKENS = Tokens(
     json_num="#FFD9B0",
 )
 
+GREY_TOKENS = Tokens(
+    bg="#161616",
+    surface="#1F1F1F",
+    raised="#2D2D2D",
+    sel="#3D3D3D",
+    rule="#4E4E4E",
+    faint="#ADADAD",
+    muted="#BCBCBC",
+    text="#E2E2E2",
+    strong="#FFFFFF",
+    accent="#EDEDED",
+    error="#FFFFFF",
+    l1="#D6D6D6",
+    l2="#D6D6D6",
+    l3="#D6D6D6",
+    role_s="#B0B0B0",
+    role_u="#FFFFFF",
+    role_a="#CFCFCF",
+    role_t="#BDBDBD",
+    role_sum="#D6D6D6",
+    fill_s="#484848",
+    fill_u="#525252",
+    fill_a="#747474",
+    fill_t="#5E5E5E",
+    fill_sum="#6E6E6E",
+    on_fill="#FFFFFF",
+    on_block="#161616",
+    add="#2B2B2B",
+    delete="#222222",
+    err="#333333",
+    json_key="#BDBDBD",
+    json_str="#D8D8D8",
+    json_num="#EAEAEA",
+)
+
 _GROUNDS_WITHOUT_COLOUR = ("bg", "surface", "raised", "add", "delete", "err", "on_fill", "on_block")
-MONOCHROME_TOKENS = Tokens(
+ATTRIBUTE_TOKENS = Tokens(
     **{field.name: INK for field in fields(Tokens)}
     | dict.fromkeys(_GROUNDS_WITHOUT_COLOUR, PAPER)
     | {"rule": LINE, "accent": LIT, "role_u": LIT}
 )
-"""Stand-ins that `WithoutColour` turns into attributes."""
+"""For a terminal without greys, and under NO_COLOR: stand-ins that `WithoutColour` turns into attributes."""
+_LEAST_COLOURS = (None, "standard", "windows")
+"""What a terminal's colours are called where there are so few that they hold no greys."""
 
 TOKENS = dict(
-    zip(NAMES, (DARK_TOKENS, LIGHT_TOKENS, HIGH_CONTRAST_TOKENS, MONOCHROME_TOKENS), strict=True),
+    zip(NAMES, (DARK_TOKENS, LIGHT_TOKENS, HIGH_CONTRAST_TOKENS, GREY_TOKENS), strict=True),
 )
 """The tokens by the name of their theme."""
 
@@ -275,12 +313,18 @@ class ThemedApp(App[int]):
         super().__init__()
         self._net = ControlFilter()
         self._without_colour = WithoutColour()
+        self._has_greys = not os.environ.get("NO_COLOR") and self.console.color_system not in _LEAST_COLOURS
         self.show_theme(theme)
 
     @property
     def tokens(self) -> Tokens:
         """The colours of the present theme."""
-        return TOKENS.get(self.theme, DARK_TOKENS)
+        return ATTRIBUTE_TOKENS if self._is_plain else TOKENS.get(self.theme, DARK_TOKENS)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether only attributes tell things apart."""
+        return self.theme == WITHOUT_COLOUR and not self._has_greys
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables(DARK_TOKENS)
@@ -291,12 +335,13 @@ class ThemedApp(App[int]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The net, and Textual's own but two: there are no ANSI colours here, and its monochrome sends greys."""
         own = [each for each in super().get_line_filters() if not isinstance(each, ANSIToTruecolor | Monochrome)]
-        return [*own, self._net, *([self._without_colour] if self.theme == WITHOUT_COLOUR else [])]
+        return [*own, self._net, *([self._without_colour] if self._is_plain else [])]
 
     def show_theme(self, name: str) -> None:
         """Change to this theme, in place; each is made when it is first shown."""
         if name not in self.available_themes:
-            self.register_theme(_theme(name, TOKENS[name]))
+            plain = name == WITHOUT_COLOUR and not self._has_greys
+            self.register_theme(_theme(name, ATTRIBUTE_TOKENS if plain else TOKENS[name]))
         self.theme = name
 
     def show_next_theme(self) -> None:

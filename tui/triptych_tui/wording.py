@@ -67,6 +67,13 @@ def _filled(sentence: str | _Counted, reason: Reason) -> str:
     return _OPTIONAL_PART.sub(lambda part: _part(part[1], values), template).format_map(values)
 
 
+class _Number(int):
+    """A number with its thousands parted, also where its template does not ask for that."""
+
+    def __format__(self, spec: str) -> str:
+        return int.__format__(self, spec or ",")
+
+
 class _Values(dict[str, Any]):
     """What a sentence speaks of. A value nobody gave leaves a gap: half a sentence is better than none."""
 
@@ -102,6 +109,8 @@ def _shown(value: Any) -> Any:
     """A value as a sentence may hold it. Numbers keep their type, since templates format them."""
     if isinstance(value, Reason):
         return say(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _Number(value)
     if value is None or isinstance(value, int | float):
         return value
     text = str(value)

@@ -242,7 +242,7 @@ class Asking(Keeping):
         self.refresh_facts()
 
     def show_waiting(self, plan: Plan | SummaryPlan | None) -> None:
-        """Show in the messages what a stage that waits would do to them."""
+        """Show in chat and messages what a stage that waits would do to them."""
         from triptych_tui.previews import preview_of  # not needed for the first picture
 
-        self.query_one(MessagesPane).show_preview(preview_of(plan, self._sheet))
+        self.show_preview(preview_of(plan, self._sheet))

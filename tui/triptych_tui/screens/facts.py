@@ -249,11 +249,14 @@ def _layers(width: int) -> list[Row]:
     layers = (("L1", _("truncate"), "l1"), ("L2", _("clear"), "l2"), ("L3", _("summarize"), "l3"))
     names = [Span(f"{number} {word}", ink, "b") for number, word, ink in layers]
     column = max(width_of([name]) for name in names) + 2
+    column = min(column, max((width - WELCOME_INDENT - width_of(names[-1:])) // 2, 6))
     rows = [
         [Span(plain(emblem[line]), name.ink) for emblem, name in zip(_EMBLEMS, names, strict=True)] for line in range(3)
     ]
     indent = Span(" " * WELCOME_INDENT)
-    padded = ([indent, *(span._replace(text=pad(span.text, column)) for span in row)] for row in (*rows, names))
+    padded = (
+        [indent, *(span._replace(text=pad(span.text, column)) for span in row[:-1]), row[-1]] for row in (*rows, names)
+    )
     return [Row(cut_spans(row, width)) for row in padded]
 
 

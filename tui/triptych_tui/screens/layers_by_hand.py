@@ -32,7 +32,6 @@ from triptych_tui.stage_rows import after_layer
 from triptych_tui.stage_words import LAYER_INKS, LAYER_NUMBERS
 from triptych_tui.themes import glyphs_of
 from triptych_tui.widgets.layer_panel import LayerPanel, is_roomy
-from triptych_tui.widgets.messages_pane import MessagesPane
 from triptych_tui.widgets.pane_header import PaneHeader
 from triptych_tui.widgets.panel_rows import PanelRows
 from triptych_tui.widgets.parameter_form import ParameterForm
@@ -184,7 +183,7 @@ class LayersByHand:
         self._screen.zoom("")
         self._panel.show_run(None)
         self._summary.show_run(None)
-        self._screen.query_one(MessagesPane).show_preview(None)
+        self._screen.show_preview(None)
         if had_focus:
             self._screen.set_focus(self._focus_before or self._screen.query_one("#prompt-text"))
         self._screen.after_panel()
@@ -302,5 +301,5 @@ class LayersByHand:
         if self._form is not None:
             self._form.show_run(run)
         self._summary.show_run(run)
-        self._screen.query_one(MessagesPane).show_preview(preview)
+        self._screen.show_preview(preview)
         self._screen.refresh_facts()

@@ -31,6 +31,7 @@ from triptych_tui.widgets.stage_bar import StageBar
 from triptych_tui.widgets.tabs import Tabs
 
 if TYPE_CHECKING:
+    from triptych_tui.previews import Preview
     from triptych_tui.screens.reading import Reading
     from triptych_tui.widgets.notice import Notice
 
@@ -143,6 +144,11 @@ class ThreePanes(Screen[int]):
 
     def show_stage(self, moment: Moment) -> None:
         self.query_one(StageBar).show(moment)
+
+    def show_preview(self, preview: Preview | None) -> None:
+        """Mark in chat and messages what a layer would change; None ends it."""
+        self.query_one(ChatPane).show_preview(preview)
+        self.query_one(MessagesPane).show_preview(preview)
 
     # Reading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
@@ -20,6 +20,9 @@ from triptych_tui.sheet import Change, Sheet, is_spoken
 from triptych_tui.spans import Row
 from triptych_tui.themes import Tokens, glyphs_of, tokens_of
 from triptych_tui.widgets.line_view import Line, LineView, Look
+
+if TYPE_CHECKING:
+    from triptych_tui.previews import Preview
 
 _said_line = lru_cache(maxsize=1024)(line_of)
 _SAID_LINES = 128
@@ -44,6 +47,7 @@ class ChatPane(LineView):
         self._growing = GrowingText()
         self._said: LRUCache[Hashable, Strip] = LRUCache(_SAID_LINES)
         self._is_summary = False
+        self._preview: Preview | None = None
         self._known = 0  # spoken entries that were there when the end was followed last
 
     def on_mount(self) -> None:
@@ -101,6 +105,12 @@ class ChatPane(LineView):
         else:
             self.refresh_block(self.block_count - 1)
 
+    def show_preview(self, preview: Preview | None) -> None:
+        """Mark what a plan would change; None ends it."""
+        if preview is not self._preview:
+            self._preview = preview
+            self.refresh_blocks()
+
     def end_stream(self) -> None:
         """What streamed has become an entry, or was dropped."""
         if self._streaming is not None:
@@ -115,7 +125,7 @@ class ChatPane(LineView):
             self.show_anew(cursor)
 
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
-        lines, tokens = ChatLines(self._sheet, glyphs_of(self)), tokens_of(self)
+        lines, tokens = ChatLines(self._sheet, glyphs_of(self), self._preview), tokens_of(self)
         if index < len(self._spoken):
             entry = self._sheet.entries[self._spoken[index]]
             at_hand = look.selected and look.focused
@@ -135,7 +145,8 @@ class ChatPane(LineView):
         group = self._sheet.outline.group_at(place)
         is_last = group is not None and bool(group.results) and place == group.results[-1]
         entry = self._sheet.entries[place]
-        return (place, entry, self._sheet.tokens_of(place), is_last, entry.id in self._unfolded)
+        target = self._preview.ink if self._preview is not None and entry.id in self._preview.targets else ""
+        return (place, entry, self._sheet.tokens_of(place), is_last, entry.id in self._unfolded, target)
 
     def estimate_heights(self, start: int, stop: int, width: int) -> Iterable[int]:
         entries = self._sheet.entries

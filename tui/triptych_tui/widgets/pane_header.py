@@ -84,6 +84,6 @@ def _fitting(facts: Sequence[Span], room: int, ellipsis: str) -> list[Span]:
             continue
         first, *kept = kept
         left = room - width_of(kept)
-        if left >= _LEAST_FACT and first.ink == "text" and first.text.strip():
+        if left >= _LEAST_FACT and first.ink in ("text", "accent") and first.text.strip():
             return [first._replace(text=fit(first.text, left, ellipsis)), *kept]
     return kept
