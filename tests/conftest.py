@@ -6,6 +6,6 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("normal", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("normal", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", settings.get_profile("normal"), max_examples=2000)
 settings.load_profile(os.environ.get("TRIPTYCH_HYPOTHESIS", "normal"))

@@ -8,8 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support_lesson import LessonAgent, read_file_of
 from tests.support_openai_server import serve
 from tests.support_workbench import SAMPLE_WORKSPACE, SYSTEM, ask, workbench
@@ -82,8 +80,7 @@ def test_four_questions_show_all_three_layers_and_leave_the_lessons_file(tmp_pat
 TOO_MANY = {"status": 429, "message": "slow down", "headers": {"Retry-After": "0"}}
 
 
-@pytest.mark.parametrize("named", ["on the command line", "in the environment"])
-def test_the_same_class_at_an_endpoint_that_is_busy_once(tmp_path: Path, named: str) -> None:
+def test_the_same_class_at_an_endpoint_that_is_busy_once(tmp_path: Path) -> None:
     script: list[dict[str, Any]] = [{"summary": "The user read welcome.txt."}]
     answers: list[Message] = []
     for number, question in enumerate(QUESTIONS):
@@ -103,11 +100,8 @@ def test_the_same_class_at_an_endpoint_that_is_busy_once(tmp_path: Path, named: 
     lesson = LessonAgent(SYSTEM, complete, lambda rendered: script[0]["summary"], read_file_of(SAMPLE_WORKSPACE))
     file = tmp_path / "class.json"
     with serve(script, tmp_path) as (base_url, record):
-        env = {"OPENAI_API_KEY": "sk-canary-4417"}
-        flags: tuple[str, ...] = ("--model", "class-model", "--base-url", base_url)
-        if named == "in the environment":
-            env, flags = env | {"TRIPTYCH_MODEL": "class-model", "OPENAI_BASE_URL": base_url}, ()
-        arguments = ["--new", str(file), "--system", SYSTEM, *flags]
+        env = {"OPENAI_API_KEY": "sk-canary-4417", "OPENAI_BASE_URL": base_url}
+        arguments = ["--new", str(file), "--system", SYSTEM, "--model", "class-model"]
         with workbench(tmp_path, *arguments, env=env, cols=200, rows=50) as terminal:
             assert "OFFLINE" not in terminal.wait_for("class-model")
             for question in QUESTIONS:

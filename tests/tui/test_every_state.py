@@ -44,6 +44,13 @@ NAMES = frozenset(
 """Names of programs, roles, keys, units and the lesson's variables; what Python says of an expression."""
 
 
+MARKED = [
+    (text := mark_span(name, UNICODE, guessed=guessed).text, re.compile(rf"\d  {re.escape(text)}\s*$"))
+    for name in MARKS
+    for guessed in (False, True)
+]
+"""Each mark, and a row of the list that ends with it, where it stands behind its tokens."""
+
 CUT = re.compile(r"(?<! )…|…(?! \S)")
 """An ellipsis that ends something; one that stands between two things, as in `thinking … ~3`, is no cut."""
 
@@ -136,11 +143,7 @@ def without_blanks(text: str) -> str:
 
 def marks_in(line: str) -> Iterator[str]:
     """The mark at the end of a row of the list, where it stands behind its tokens."""
-    for name in MARKS:
-        for guessed in (False, True):
-            text = mark_span(name, UNICODE, guessed=guessed).text
-            if re.search(rf"\d  {re.escape(text)}\s*$", line):
-                yield text
+    return (text for text, row in MARKED if row.search(line))
 
 
 def weak_colours(shown: Shown, look: Look) -> Iterator[str]:
