@@ -87,13 +87,19 @@ def _summarize_notes(run: HandRun, parameters: SummarizeParameters, entries: tup
         return
     if any(entry.has_mark(Summary) for entry in plan.old):
         yield _("the earlier summary is passed on to be updated, not summarized again")
-    following = plan.cut - plan.start - len(plan.old)
-    if following:
+    stay = plan.cut - plan.start - len(plan.old)
+    if stay and parameters.summary_last:
+        yield ngettext(
+            "{count} entry of the old part stands before the summary word for word: a question, or pinned",
+            "{count} entries of the old part stand before the summary word for word: questions, or pinned",
+            stay,
+        ).format(count=f"{stay:,}")
+    elif stay:
         yield ngettext(
             "{count} entry of the old part follows the summary word for word: pinned, or the question under way",
             "{count} entries of the old part follow the summary word for word: pinned, or the question under way",
-            following,
-        ).format(count=f"{following:,}")
+            stay,
+        ).format(count=f"{stay:,}")
     systems = leading_system_count(messages_of(entries))
     if systems > 1:
         yield _("all {count} system messages at the beginning stay").format(count=f"{systems:,}")
