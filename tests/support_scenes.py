@@ -38,7 +38,7 @@ from triptych.layers.summarize import ACKNOWLEDGEMENT, SUMMARY_PREFIX
 from triptych.lesson_api import cut_tool_result
 from triptych.models.base import ChatModel, Delta, ReasoningDelta, Request, TextDelta
 from triptych.models.openai import OpenAIModel
-from triptych.policy import preset
+from triptych.policy import preset, preset_names
 from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.tools.base import Toolbox
@@ -84,10 +84,11 @@ def _long() -> str:
     return _word("0123456789", "很长的结果") * 30
 
 
-def _talk(turns: int) -> tuple[Entry, ...]:
+def _talk(turns: int, characters: int = 0) -> tuple[Entry, ...]:
     messages = [_system()]
     for number in range(turns):
-        messages += [_question(number), _call(f"c{number}"), _result(f"c{number}", _long()), _answer(number)]
+        result = _result(f"c{number}", _long() + _word("x", "很") * characters)
+        messages += [_question(number), _call(f"c{number}"), result, _answer(number)]
     return entries_from(messages)
 
 
@@ -177,6 +178,14 @@ async def before_three_layers(stage: Stage) -> AsyncIterator[OpenedSession]:
         says(_word("The end.", "完。")),
     ]
     yield _opened(stage, _talk(3), Held(stage, *script))
+
+
+@asynccontextmanager
+async def robust(stage: Stage) -> AsyncIterator[OpenedSession]:
+    stage.outside += ["my-robust", *(str(preset(name)) for name in preset_names())]
+    begun = _opened(stage, _talk(5, 2000), Held(stage))
+    begun.session.policy = preset("robust")
+    yield begun
 
 
 @asynccontextmanager
@@ -287,6 +296,10 @@ def _over(app: TriptychApp) -> bool:
 
 
 def _no_dialog(app: TriptychApp) -> bool:
+    return app.screen is app.workbench
+
+
+def _not_over(app: TriptychApp) -> bool:
     return app.screen is app.workbench
 
 
@@ -497,6 +510,30 @@ SCENES: tuple[Scene, ...] = (
         ),
     ),
     Scene("found", found, (State("what was found", (), _over), State("gone on", ("enter",), _no_dialog))),
+    Scene(
+        "policies",
+        robust,
+        (
+            State("the policies", ("escape", "P"), _over),
+            State("the policies, further", ("pagedown",)),
+            State("the policies, the last", ("end",)),
+            State("another in force", ("home", "enter"), _not_over),
+            State("and the first again", ("P", "down", "enter"), _not_over),
+            State("a pin", ("2", "end", "up", "p")),
+            State("truncate by robust", ("end", "f2"), _panel),
+            State("truncate by robust, a unit", ("tab", "down")),
+            State("clear by robust", ("escape", "f3")),
+            State("clear by robust, a choice", ("tab", "down", "down", "down")),
+            State("clear by robust, edited", ("space",)),
+            State("clear by robust, out of range", ("up", "up", "end", "-", "1")),
+            State("clear by robust, edited no more", ("backspace", "backspace", "enter")),
+            State("clear by robust, kept", ("K",)),
+            State("saving as one's own", ("S",)),
+            State("summarize by robust", ("escape", "escape", "f4"), _panel),
+            State("summarize by robust, a focus", ("tab", "down", *"77")),
+            State("no pins in the past", ("escape", "escape", "2", "f7", "p"), _notice),
+        ),
+    ),
     Scene("read only", only_read, (State("notice"), State("file", ("escape", "escape", "3")))),
     Scene(
         "unwritable",

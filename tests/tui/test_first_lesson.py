@@ -410,10 +410,10 @@ def test_from_the_first_summary_on_every_question_says_that_it_makes_another() -
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        (Measured(6143, "measured"), "6,143 tokens < 6,144 of the window's 8,192, so nothing to summarize"),
-        (Measured(6144, "measured"), "6,144 tokens ≥ 6,144 of the window's 8,192, so summarize"),
-        (Measured(7000, "adjusted"), "≈7,000 tokens ≥ 6,144 of the window's 8,192, so summarize"),
-        (Measured(7000, "estimated"), "~7,000 tokens ≥ 6,144 of the window's 8,192, so summarize"),
+        (Measured(6143, "measured"), "6,143 tokens < 6,144 (window 8,192), so nothing to summarize"),
+        (Measured(6144, "measured"), "6,144 tokens ≥ 6,144 (window 8,192), so summarize"),
+        (Measured(7000, "adjusted"), "≈7,000 tokens ≥ 6,144 (window 8,192), so summarize"),
+        (Measured(7000, "estimated"), "~7,000 tokens ≥ 6,144 (window 8,192), so summarize"),
     ],
 )
 def test_nami_decides_by_the_endpoints_count_and_says_whether_it_is_one(size: Measured, words: str) -> None:

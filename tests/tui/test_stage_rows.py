@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 from rich.cells import cell_len
@@ -20,6 +21,8 @@ from triptych.timeline import Step
 from triptych.tokens import Count, Usage
 from triptych_tui.glyphs import ASCII, UNICODE
 from triptych_tui.hand_run import HandRun
+from triptych_tui.i18n import set_language
+from triptych_tui.layer_words import ROBUST_LAYERS
 from triptych_tui.spans import Span, width_of
 from triptych_tui.stage_rows import (
     Moment,
@@ -28,9 +31,11 @@ from triptych_tui.stage_rows import (
     before_turn,
     by_hand,
     compact_row,
+    compact_rows,
     in_turn,
     stage_rows,
 )
+from triptych_tui.wording import SENTENCES, placeholders
 
 LESSON = preset("lesson")
 DUE = Reason("decide.turns_over", {"turns": 4, "limit": 3}, {"user_idx": (1, 3, 7), "cut": 3})
@@ -210,3 +215,40 @@ def test_what_was_measured_is_read_whole_although_the_layers_have_much_to_say() 
     assert rows(ended, 120)[1] == (
         " last turn  L2 12 (-2,200) · L3 14 (-1,100) · L1 1 (-1,100)  ·  measured 11,870 tokens read, 4,200 written"
     )
+
+
+def told(reason_id: str) -> Reason:
+    """A reason of a layer with values of a long session."""
+    template = SENTENCES[reason_id]
+    named = placeholders((template if isinstance(template, str) else template.many).translate({91: None, 93: None}))
+    return Reason(reason_id, {name: LONG_SESSION.get(name) for name in named})
+
+
+LONG_SESSION = {
+    **dict.fromkeys(("length", "old_tokens", "gain"), 14_028),
+    **dict.fromkeys(("result_length", "limit", "minimum", "new_tokens"), 4_000),
+    **dict.fromkeys(("results", "cleared", "turns", "old", "pruned", "percent", "replaced", "messages"), 24),
+    **dict.fromkeys(("keep", "keep_turns"), 3),
+    "tokens": 61_440,
+    "threshold": 98_304,
+    "from_tokens": 100_000,
+    "window": 131_072,
+    "kind": "estimated",
+    "flaw": Reason("summary.echo"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh_Hans", "zh_Hant"])
+def test_what_robust_layers_say_is_whole_in_80_columns(language: str) -> None:
+    """In one row at least the first clause, in the rows of step mode all of it."""
+    robust, cut = preset("robust"), []
+    set_language(language)
+    try:
+        for reason_id in (each for each in ROBUST_LAYERS if each.partition(".")[0] in (*robust.stages, "prune")):
+            event = StageEntered(cast(Stage, reason_id.partition(".")[0]), told(reason_id), "program")
+            moment = in_turn(robust, event)
+            rows = [compact_row(moment, 75, UNICODE), *compact_rows(moment._replace(waiting=True), 80, UNICODE)]
+            cut += [text(row) for row in rows if "…" in text(row)]
+    finally:
+        set_language("en")
+    assert not cut

@@ -20,8 +20,8 @@ ROBUST_LAYERS: Mapping[str, str] = {
     "truncate.pinned": N_("it is pinned: it stays whole"),
     "clear.gained": N_("{results:,} tool results, keep {keep:,}: {cleared:,} cleared, which saves ~{gain:,} tokens"),
     "clear.too_little": N_(
-        "clearing {cleared:,} old tool results would save ~{gain:,} tokens, less than {minimum:,}: they stay, "
-        "since every clearing spoils the prompt cache"
+        "~{gain:,} tokens to save < {minimum:,}, so {cleared:,} old tool results stay: "
+        "every clearing spoils the prompt cache"
     ),
     "clear.nothing_to_gain": N_(
         "{results:,} tool results, keep {keep:,}: no placeholder would be shorter than what is old"
@@ -29,14 +29,13 @@ ROBUST_LAYERS: Mapping[str, str] = {
     "clear.no_overflow": N_("the list fits the model's window, so nothing is cleared"),
     "clear.list_short": N_("~{tokens:,} tokens < {from_tokens:,}, so nothing is cleared yet"),
     "prune.nothing_to_gain": N_("{turns:,} user turns, keep {keep_turns:,}: no old tool result would get shorter"),
-    "summarize.nothing_new": N_("all that is old is summarized or pinned already"),
+    "summarize.nothing_new": N_("nothing new: all that is old is summarized or pinned already"),
     "summarize.too_little": N_(
-        "what is not summarized yet is ~{old_tokens:,} of ~{tokens:,} tokens, less than {percent} %: "
-        "it waits, since a summary would save next to nothing"
+        "only ~{old_tokens:,} of ~{tokens:,} tokens are new, less than {percent} %: "
+        "no summary yet, it would save next to nothing"
     ),
     "summarize.turns_too_long": N_(
-        "the newest {keep_turns:,} turns are too long to stay all: {old:,} old messages to summarize"
-        "[, in {requests:,} requests]"
+        "{keep_turns:,} turns are too long to stay: {old:,} old messages to summarize[, in {requests:,} requests]"
     ),
     "summarize.inside_turn": N_(
         "the newest turn alone is too long: its question stays, {old:,} old messages to summarize"
@@ -55,7 +54,7 @@ ROBUST_LAYERS: Mapping[str, str] = {
     "summarize.nothing_old": N_("{messages:,} messages: nothing old to summarize"),
     "summarize.refused": N_("this is no summary: {flaw}; so all messages stay; try again or write one yourself"),
     "summarize.not_smaller": N_(
-        "the summary is not smaller than what it stands for, ~{old_tokens:,} → ~{new_tokens:,} tokens, "
+        "the summary is not smaller: ~{old_tokens:,} → ~{new_tokens:,} tokens, "
         "so all messages stay; try again or write one yourself"
     ),
     "summarize.little_progress": N_(
@@ -68,7 +67,7 @@ ROBUST_LAYERS: Mapping[str, str] = {
     "decide.tokens_within": N_("{kind}{tokens:,} tokens < {threshold:,}, so nothing to summarize"),
     "decide.messages_over": N_("{messages:,} messages > {limit:,}, so summarize"),
     "decide.messages_within": N_("{messages:,} messages ≤ {limit:,}, so nothing to summarize"),
-    "decide.no_overflow": N_("only a list that is too long for the model's window is summarized"),
+    "decide.no_overflow": N_("it fits the window: only a longer list is summarized"),
     "decide.refused_before": N_("no summary came about in this turn, so none is asked for again"),
     "repair.done": N_(
         "an endpoint would refuse the list, so it is repaired[; results of no call taken out: {orphans}]"

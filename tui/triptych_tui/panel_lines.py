@@ -276,7 +276,7 @@ class PanelLines:
                 yield "o", _("let it run in turns no more") if roomy else _("off in turns")
         if not run.writing and not in_field:
             if run.edited and run.problem is None:
-                yield "K", _("the policy keeps these") if roomy else _("keep")
+                yield "K", _("the policy keeps these") if roomy else _("keep in policy")
             yield "S", _("save the policy as your own") if roomy else _("save as own")
         yield "Esc", _("cancel; everything stays as it was") if run.writing else _("leave everything as it was")
 

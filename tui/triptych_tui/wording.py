@@ -199,13 +199,15 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
     "summarize.done": _Counted(
         "replaced",
-        "{replaced} old message → 1 summary[, {flaw}]: ~{old_tokens} → ~{new_tokens} tokens",
-        "{replaced} old messages → 1 summary[, {flaw}]: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old message → 1 summary[, {flaw}]: ~{old_tokens:,} → ~{new_tokens:,} tokens",
+        "{replaced} old messages → 1 summary[, {flaw}]: ~{old_tokens:,} → ~{new_tokens:,} tokens",
     ),
     "summarize.done_larger": _Counted(
         "replaced",
-        "{replaced} old message → 1 summary[, {flaw},] that is larger than it: ~{old_tokens} → ~{new_tokens} tokens",
-        "{replaced} old messages → 1 summary[, {flaw},] that is larger than they: ~{old_tokens} → ~{new_tokens} tokens",
+        "{replaced} old message → 1 summary[, {flaw},] that is larger than it: "
+        "~{old_tokens:,} → ~{new_tokens:,} tokens",
+        "{replaced} old messages → 1 summary[, {flaw},] that is larger than they: "
+        "~{old_tokens:,} → ~{new_tokens:,} tokens",
     ),
     "summarize.blank": N_("the summary is blank[, {flaw}], so all messages stay; try again or write one yourself"),
     "summary.cut_off": N_("cut off at the model's length limit"),
@@ -228,10 +230,8 @@ _LAYERS: Mapping[str, str | _Counted] = {
         "{turns} user turn ≤ {limit}, so nothing to summarize",
         "{turns} user turns ≤ {limit}, so nothing to summarize",
     ),
-    "decide.share_over": N_("{kind}{tokens:,} tokens ≥ {threshold:,} of the window's {window:,}, so summarize"),
-    "decide.share_within": N_(
-        "{kind}{tokens:,} tokens < {threshold:,} of the window's {window:,}, so nothing to summarize"
-    ),
+    "decide.share_over": N_("{kind}{tokens:,} tokens ≥ {threshold:,} (window {window:,}), so summarize"),
+    "decide.share_within": N_("{kind}{tokens:,} tokens < {threshold:,} (window {window:,}), so nothing to summarize"),
     "decide.window_unknown": N_(
         "the model's window is unknown, so a share of it cannot trigger a summary; --window N sets it"
     ),

@@ -43,9 +43,15 @@ class ParameterInput(Input):
     ParameterInput > .input--placeholder { color: $muted; }
     """
 
-    def __init__(self, value: str, apply: Callable[[], None], *, id: str, placeholder: str = "") -> None:
+    def __init__(
+        self, value: str, apply: Callable[[], None], leave: Callable[[], object], *, id: str, placeholder: str = ""
+    ) -> None:
         super().__init__(value, id=id, placeholder=placeholder, compact=True, select_on_focus=False)
         self._apply = apply
+        self._leave = leave
+
+    async def action_submit(self) -> None:
+        self._leave()
 
     def action_apply(self) -> None:
         self._apply()
@@ -118,7 +124,7 @@ class ParameterForm(Vertical):
             for name in fields_of(self._run.parameters):
                 yield self._row(name, self._field(name))
             if self._run.layer == "truncate":
-                yield self._row(TRIED, ParameterInput("", self._apply, id=TRIED, placeholder="0123456789"))
+                yield self._row(TRIED, ParameterInput("", self._apply, self._leave, id=TRIED, placeholder="0123456789"))
         if self._run.layer == "truncate":
             yield Bar(id="tried-result")
         yield PanelRows(id="meaning")
@@ -128,7 +134,7 @@ class ParameterForm(Vertical):
         value = text_of(getattr(parameters, name))
         if choices := choices_of(parameters, name):
             return ChoiceField(value, choices, self._apply, self._leave, id=id)
-        return ParameterInput(value, self._apply, id=id)
+        return ParameterInput(value, self._apply, self._leave, id=id)
 
     def on_mount(self) -> None:
         self.show_run(self._run)
@@ -170,11 +176,6 @@ class ParameterForm(Vertical):
 
     def _tell(self) -> None:
         self._changed({str(field.id).removeprefix("parameter-"): field.value for field in self._fields})
-
-    @on(Input.Submitted)
-    def _on_submitted(self, message: Input.Submitted) -> None:
-        message.stop()
-        self._leave()
 
     def _tried(self, parameters: TruncateParameters) -> list[Span]:
         text = self.query_one(f"#{TRIED}", ParameterInput).value
