@@ -45,6 +45,8 @@ ACTIONS: dict[str, Sequence[str]] = {
     "look back": ("f7", "f7", "f8", "escape"),
 }
 CONTROL = {"ctrl+r": "\x12"}
+PATIENCE = 120.0
+"""Seconds after which what does not come never will, on a machine that has much else to do."""
 PER_SESSION = 25
 """Kills after which a new session is begun: a list that is longer than the screen cannot be read from it."""
 
@@ -76,11 +78,11 @@ def live(home: Path, file: Path, rng: random.Random) -> Life:
         if rng.random() < 0.1:
             time.sleep(rng.uniform(0, 1.2))
             return _killed(terminal, [], False, "", "while it started")
-        screen = terminal.wait_for("OFFLINE")
+        screen = terminal.wait_for("OFFLINE", PATIENCE)
         if file.exists() and not kept(file).is_saved:
-            screen = terminal.wait_for("was found")
+            screen = terminal.wait_for("was found", PATIENCE)
             terminal.press("enter")
-            terminal.wait_for(lambda screen: "was found" not in screen)
+            terminal.wait_for(lambda screen: "was found" not in screen, PATIENCE)
         if "damaged" in screen:
             raise Fault("it says that something is damaged")
         terminal.settle(0.2)
@@ -104,7 +106,7 @@ class _User:
         self._rng = rng
 
     def look(self) -> None:
-        rows = rows_on(self._terminal.wait_for(lambda _: True))  # the first frame that is whole
+        rows = rows_on(self._terminal.wait_for(lambda _: True, PATIENCE))  # the first frame that is whole
         if rows is not None:
             self.shown.append(rows)
 
@@ -120,7 +122,8 @@ class _User:
         if kind < 0.2:
             name = self.act()
             self._leave_what_is_open()
-            self._terminal.wait_for(lambda screen: "Esc cancel" not in screen)
+            self._have_all_keys_heard()
+            self._terminal.wait_for(lambda screen: "Esc cancel" not in screen, PATIENCE)
             self._terminal.settle(0.5)
             self.look()
             newest = "looking back" not in self._terminal.screen_text()
@@ -139,9 +142,25 @@ class _User:
         with suppress(AssertionError):  # keys in a burst do not always ask
             seen = self._terminal.wait_for(_answer_has_begun, timeout=8)
             time.sleep(self._rng.uniform(0.5, 0.6))
+            self._see_two_frames_more()
             words = "" if "last turn" in seen else ANSWER_BEGINS
         self.look()
         return _killed(self._terminal, self.shown, False, words, "while an answer streamed")
+
+    def _see_two_frames_more(self) -> None:
+        """On a slow machine half a second is no time: what was seen is kept when more has come after it."""
+        for _ in range(2):
+            before = self._terminal.screen_text()
+            self._terminal.wait_for(
+                lambda screen, before=before: screen != before or "Esc cancel" not in screen, PATIENCE
+            )
+
+    def _have_all_keys_heard(self) -> None:
+        """Keys are heard in their order: when the last one has shown its effect, no other is on its way."""
+        self._terminal.press("f1")
+        self._terminal.wait_for("the keys in force", PATIENCE)
+        self._terminal.press("escape")
+        self._terminal.wait_for(lambda screen: "the keys in force" not in screen, PATIENCE)
 
     def _begin(self) -> str:
         name = self._rng.choice((*ACTIONS, "ask", "ask", "ask", "ask"))

@@ -36,7 +36,7 @@ class Window:
 
     def _opened(self) -> Terminal:
         terminal = workbench(self._home, self._file)
-        terminal.wait_for("3 File")
+        terminal.wait_for("3 File", timeout=120)  # it may start slowly beside others
         terminal.settle(0.1)
         return terminal
 
@@ -71,7 +71,7 @@ class Window:
         else:
             self._terminal.send("\x11")  # ctrl+q
         with suppress(AssertionError):
-            self._terminal.wait_for(lambda _screen: False, timeout=10)  # it ends first
+            self._terminal.wait_for(lambda _screen: False, timeout=60)  # it ends first
         self._terminal.close()
 
 
