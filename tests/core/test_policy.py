@@ -219,8 +219,9 @@ def test_a_number_out_of_range_is_named(text: str, name: str) -> None:
     assert values["why"].values["name"] == name
 
 
-def test_two_triggers_at_once_are_refused() -> None:
-    reason, values = refusal(with_stages("[trigger]\nturns = 3\nwindow_share = 0.5"))
+@pytest.mark.parametrize("other", ["turns = 3", "tokens = 9", "messages = 9", "on_overflow_only = true"])
+def test_two_triggers_at_once_are_refused(other: str) -> None:
+    reason, values = refusal(with_stages(f"[trigger]\n{other}\nwindow_share = 0.5"))
     assert (reason, values["why"].id) == ("policy.unusable", "parameter.two_triggers")
 
 
@@ -254,6 +255,13 @@ def test_keep_turns_leaves_a_trigger_by_share_alone() -> None:
     policy = preset("nami").with_options(keep_turns=7)
     assert policy.summarize == SummarizeParameters(keep_turns=7)
     assert policy.trigger == preset("nami").trigger
+
+
+def test_keep_turns_is_what_is_kept_whatever_the_policy_counted_by() -> None:
+    for name in ("langchain", "strands", "gemini-cli"):
+        changed = preset(name).with_options(keep_turns=4).summarize
+        assert changed is not None
+        assert (changed.keep_turns, changed.keep_messages, changed.keep_part) == (4, None, None)
 
 
 def test_options_for_layers_that_are_off_are_passed_over() -> None:
@@ -290,6 +298,12 @@ def test_by_share_of_the_window(tokens: int, due: bool) -> None:
     decision = decide(preset("nami"), users(9), Measured(tokens, "measured"), 1000)
     assert decision.due == due
     assert decision.reason.values == {"tokens": tokens, "threshold": 750, "window": 1000, "kind": "measured"}
+
+
+def test_a_reserve_is_never_more_than_half_of_the_window() -> None:
+    trigger = Trigger(window_share=0.9, reserve_tokens=300)
+    assert [trigger.threshold(window) for window in (10_000, 1000, 500, 10)] == [9000, 700, 250, 5]
+    assert Trigger(turns=3).threshold(1000) is None
 
 
 def test_by_share_of_an_unknown_window_and_by_hand_and_off() -> None:

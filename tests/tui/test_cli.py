@@ -284,6 +284,7 @@ class TestLists:
         assert [key for key in trigger if trigger[key]] == ["turns"]
         assert trigger["turns"] == 3
         assert "truncate.limit" in cli.run("policies", "show", "lesson").stdout
+        assert preset("codex").note in cli.run("policies", "show", "codex").stdout
 
     def test_a_policy_of_ones_own(self, cli: CommandLine) -> None:
         folder = cli.config.parent / "policies"

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 LONGEST_SHOWN = 120
 """Characters of a value that a table shows; JSON has all of them."""
 
+_WHOLE = ("source", "note")
+"""What people read of a policy, however long it is."""
+
 
 @click.group(no_args_is_help=False, help=N_("Where sessions are kept."))
 def sessions() -> None:
@@ -87,7 +90,8 @@ def policies_show(name: str, toml: bool, json_wanted: bool) -> None:
         if isinstance(value, dict):
             rows += [(f"{key}.{inner}", _one_line(set_to)) for inner, set_to in value.items()]
         else:
-            rows.append((key, _("off") if value is None else _one_line(value)))
+            shown_as = str(value) if key in _WHOLE and value else _one_line(value)
+            rows.append((key, _("off") if value is None else shown_as))
     print_lines(table(rows))
 
 
