@@ -263,8 +263,9 @@ def policy_from_toml(text: str, name: str) -> Policy:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # no TOML, a number without end, or nested too deeply
         raise PolicyError("policy.not_toml", policy=name, detail=str(error)) from None
-    if "name" in table:
-        raise PolicyError("policy.unknown_key", policy=name, key="name")
+    for key in ("name", "edited"):  # the file's name is the policy's, and what a file says is unchanged
+        if key in table:
+            raise PolicyError("policy.unknown_key", policy=name, key=key)
     return built(Policy, {**table, "name": name}, name)
 
 

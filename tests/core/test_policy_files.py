@@ -81,6 +81,7 @@ def test_a_presets_name_is_the_preset_and_a_file_of_that_name_is_told(folder: Pa
         ("[clear]\nkep = 3", "policy.unknown_key_near", {"key": "clear.kep", "near": "clear.keep"}),
         ("[clear]\nqqq = 3", "policy.unknown_key", {"key": "clear.qqq"}),
         ("name = 'other'", "policy.unknown_key", {"key": "name"}),
+        ("edited = true", "policy.unknown_key", {"key": "edited"}),
         ("[clear]\nkeep = '3'", "policy.wrong_type", {"key": "clear.keep", "value": '"3"'}),
         ("clear = 3", "policy.wrong_type", {"key": "clear", "value": "3"}),
         ("[clear.keep]\nx = 3", "policy.wrong_type", {"key": "clear.keep", "value": "{…}"}),
