@@ -159,7 +159,7 @@ def assert_preview(desk: Desk, before: Sequence[Message], after: Sequence[Messag
     was, will = estimate(before), estimate(after)
     rows_before, rows_after = row_tokens(before), row_tokens(after)
     tools = tools_of(desk)
-    panel = "\n".join(lines_of(desk.app, "#panel"))
+    panel = "\n".join(lines_of(desk.app, "#panel-box"))
     assert re.search(rf"before +[━─]+ +~{was:,} *$", panel, re.MULTILINE)
     assert re.search(rf"after +[━─]+ +~{will:,} *$", panel, re.MULTILINE)
     assert f"{will - was:+,} tok  {(will - was) / was:+.0%}" in panel

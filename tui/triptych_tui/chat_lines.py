@@ -200,8 +200,8 @@ class ChatLines:
         now = f"~{sheet.tokens_of(index):,}"
         sizes = f"~{sheet.session.counter.count(before).tokens:,} {self._glyphs.call} {now}" if before else now
         left = [*self._head(index), Span(title + " ", "l3", "b")]
-        right = [*(self._mark(index) if self._is_target(index) else []), Span(f"  {sizes}", "l3")]
-        rule = max(width - width_of([*left, *right]), 0)
+        right = [*(self._mark(index) if self._is_target(index) else []), Span(f" {sizes}", "l3")]
+        rule = max(width - width_of([*left, *right]) - 1, 0)
         left.append(Span(self._glyphs.rule * rule, "l3"))
         lines = [Row(spread(left, right, width))]
         body = text_of(entry.message).split("\n", 1)[-1]

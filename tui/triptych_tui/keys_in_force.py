@@ -39,6 +39,8 @@ _GROUPS = {
     "filter": N_("In a list"),
     "original": N_("In a list"),
     "copy": N_("In a list"),
+    "pin": N_("In a list"),
+    "policy": N_("Layers by hand"),
     "prompt": N_("Prompt"),
     "history": N_("History"),
 }
