@@ -197,3 +197,19 @@ async def test_a_policy_is_saved_as_ones_own(tmp_path: Path) -> None:
         await until(pilot, lambda: "You have a policy" in screen_text(app), "the question")
         await pilot.press("y")
         await until(pilot, lambda: "The policy is your own now" in screen_text(app), "replaced")
+
+
+async def test_a_hostile_name_from_a_journal_is_shown_harmless(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(5, 2000))
+    session.session.policy = replace(preset("robust"), name="a\x1b[2J[@click=app.quit]b[/]", edited=True)
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert "a␛[2J[@click=app.quit]b[/]" in screen_text(app), "the title"
+        await open_dialog(pilot, app)
+        assert "a␛[2J" in screen_text(app)
+        assert "\x1b" not in screen_text(app)
+        await pilot.press("escape", "f3")
+        await until(pilot, lambda: "Clear old tool results" in screen_text(app), "the panel")
+        await pilot.press("S")
+        await until(pilot, lambda: "my-a␛[2J" in screen_text(app), "the field")
+        assert "\x1b" not in screen_text(app)

@@ -17,6 +17,7 @@ from triptych.storage.atomic import is_there, make_private_folder, replace_file
 from triptych_tui.i18n import N_
 from triptych_tui.screens.policy_dialog import Offer, PolicyDialog
 from triptych_tui.stage_rows import after_policy, after_switch, under_policy
+from triptych_tui.stage_words import policy_title
 from triptych_tui.widgets.question_row import Answer
 from triptych_tui.widgets.stage_bar import StageBar
 
@@ -58,7 +59,7 @@ class Policies:
             self._screen.run_worker(self._save(policy, text.strip()), group="files")
 
         self._screen.hush()
-        await self._screen.reader.open_path("save_policy", f"my-{policy.name}", kept)
+        await self._screen.reader.open_path("save_policy", f"my-{policy_title(replace(policy, edited=False))}", kept)
 
     def _offers(self) -> Iterator[Offer]:
         """The policies there are, and the one in force where its numbers are its own."""
