@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,22 @@ async def test_what_was_closed_in_order_opens_without_a_word(file: Path) -> None
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.session.store is not None, "kept")
         assert app.screen is app.workbench
+
+
+async def test_nothing_of_it_is_loaded_where_there_is_nothing_to_say(file: Path) -> None:
+    leave((await talk(file)).store)
+    code = f"""
+import sys
+from pathlib import Path
+from triptych.settings import Settings
+from triptych_tui.launch import Launch, open_session
+import triptych_tui.app
+open_session(Launch(Settings(), Path({str(file)!r})), {{}})
+print(sorted({{"triptych_tui.found", "triptych_tui.screens.found_dialog"}} & set(sys.modules)))
+"""
+    done = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
+    told, _errors = await done.communicate()
+    assert told.decode().strip() == "[]"
 
 
 async def test_an_answer_under_way_is_told_with_both_lists_and_enter_goes_on(file: Path) -> None:
