@@ -13,19 +13,26 @@ from rich.cells import cell_len
 
 from tests import catalogues
 from tests.catalogues import LANGUAGES, SOURCES, TEMPLATE, as_text, compiled, extracted, stored, updated
+from triptych.layers.clear import ClearParameters
+from triptych.layers.prune import PruneParameters
+from triptych.layers.summarize import SummarizeParameters
+from triptych.layers.truncate import TruncateParameters
 from triptych.stages import Stage
 from triptych_tui import i18n
 from triptych_tui.glyphs import ASCII, MARKS, UNICODE
 from triptych_tui.i18n import set_language
 from triptych_tui.messages_rows import MARK_CELLS, mark_span
+from triptych_tui.parameter_fields import fields_of, words_of
 from triptych_tui.stage_words import stage_name
-from triptych_tui.widgets.parameter_form import LABEL_CELLS, labels
+from triptych_tui.widgets.parameter_form import LABEL_CELLS
 from triptych_tui.widgets.tabs import pane_words
 from triptych_tui.wording import placeholders
 
 TRANSLATING = {"_": 1, "N_": 1, "ngettext": 2, "NN_": 2}
 FIELD = re.compile(r"\{[^{}]*\}")
 SPOKEN = ("en", *LANGUAGES)
+LAYERS = (TruncateParameters, ClearParameters, PruneParameters, SummarizeParameters)
+PARAMETERS = [parameters for layer in LAYERS for parameters in (layer.lesson(), layer.robust())]
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +127,8 @@ def test_words_fit_their_places_at_80_columns(language: str) -> None:
     assert cell_len(i18n._("mark")) <= MARK_CELLS
     assert cell_len(i18n._("~tok")) <= 6, "above the numbers"
     assert all(cell_len(stage_name(stage)) <= 9 for stage in get_args(Stage))
-    assert all(cell_len(words) < LABEL_CELLS for words in labels().values())
+    labels = [words_of(each, name)[0] for each in PARAMETERS for name in fields_of(each)]
+    assert all(cell_len(label) < LABEL_CELLS for label in labels)
     assert sum(cell_len(word) + 5 for word in pane_words().values()) <= 80, "the tabs"
 
 
