@@ -25,6 +25,8 @@ INDENT = 7
 SHOWN_LINES = 400
 """Lines of one message that the chat shows; the messages pane and the file have the rest."""
 SHOWN_CHARACTERS = 60_000
+SUMMARY_LINES = 2
+"""Of a summary under its divider; the messages pane has the rest."""
 LAST_LINES = 100
 """Of these, how many are of its end; an answer's end is what one looks at when it has come."""
 LAST_CHARACTERS = 20_000
@@ -175,9 +177,7 @@ class ChatLines:
         lines: list[Row] = []
         pieces = text.rstrip("\n").split("\n")
         notice = next((i for i, piece in enumerate(pieces) if _NOTICE_LINE.match(piece)), None)
-        shown = (
-            pieces if notice is None or len(pieces) <= 7 else [*pieces[:2], *pieces[notice : notice + 1], *pieces[-2:]]
-        )
+        shown = pieces if notice is None or len(pieces) <= 5 else [pieces[0], pieces[notice], pieces[-1]]
         for piece in shown[:7]:
             bar = [*self._indent(), Span(self._glyphs.quote + " ", "l1")]
             if found := _NOTICE_LINE.match(piece):
@@ -205,9 +205,11 @@ class ChatLines:
         left.append(Span(self._glyphs.rule * rule, "l3"))
         lines = [Row(spread(left, right, width))]
         body = text_of(entry.message).split("\n", 1)[-1]
-        for piece in _wrapped(body, width - 2)[:6]:
+        said = _wrapped(body, width - 2)
+        for number, piece in enumerate(said[:SUMMARY_LINES], 1):
+            more = Span(" " + self._glyphs.ellipsis if number == SUMMARY_LINES < len(said) else "", "faint")
             tie = Span(self._glyphs.tie + " ", "l3")
-            lines.append(Row((*self._indent(), tie, Span(piece, "muted"))))
+            lines.append(Row((*self._indent(), tie, *cut_spans([Span(piece, "muted"), more], width - INDENT - 2))))
         return lines
 
 
