@@ -89,6 +89,7 @@ class Session:
         self._writing = asyncio.Lock()
         self._saved: tuple[Entry, ...] | None = self.entries if is_saved else None
         self._unrecorded: list[Change] = []
+        self._untold: PolicyTaken | None = None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -197,8 +198,13 @@ class Session:
         if policy.estimator != before.estimator:
             self.counter.count_by(ESTIMATORS[policy.estimator])
             self.forget_usage()
+        self._untold = None
         self._record(PolicyTaken(as_table(policy)))
         self.emit(PolicyChanged(policy, before))
+
+    def remember_policy(self) -> None:
+        """Have the store told of the policy in force together with the next change: nothing is written for it alone."""
+        self._untold = PolicyTaken(as_table(self.policy))
 
     def switch_layer(self, layer: Layer) -> None:
         """Switch a layer of the policy off or on again."""
@@ -326,6 +332,9 @@ class Session:
 
     def _record(self, change: Change) -> None:
         """Have the store keep a change before anybody hears of it."""
+        if self._untold is not None:
+            untold, self._untold = self._untold, None
+            self._record(untold)
         if self.store is None:
             if not isinstance(change, Draft):
                 self._unrecorded.append(change)

@@ -114,6 +114,21 @@ async def test_a_policy_that_is_asked_for_comes_before_the_remembered_one(tmp_pa
     assert limited == ROBUST.with_options(limit=99), "numbers come on top"
 
 
+async def test_a_policy_that_is_asked_for_is_remembered_once_something_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    await kept(path, ROBUST)
+    asked = {"policy": "nami", "sources": {"policy": "--policy"}}
+    written = journal_path(path).read_bytes()
+    first = reopened(path, **asked)
+    assert first.kept is not None
+    first.kept.claim()
+    first.session.keep_in(first.kept)
+    assert journal_path(path).read_bytes() == written, "looking changes nothing"
+    assert first.session.undo()
+    first.kept.leave()
+    assert reopened(path).session.policy == preset("nami")
+
+
 @pytest.mark.parametrize("broken", [5, {"name": "robust"}, {**as_table(ROBUST), "clear": {"keep": "all"}}])
 async def test_a_policy_that_cannot_be_read_costs_itself_alone(tmp_path: Path, broken: Any) -> None:
     path = tmp_path / "s.json"

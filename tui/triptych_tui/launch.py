@@ -127,6 +127,8 @@ def open_session(
     past = content.past
     policy, problem = _policy_of(past, settings, policy)
     session = Session(past.timeline, policy, is_saved=past.is_saved, forgotten=past.forgotten)
+    if settings.source("policy") in _ASKED_FOR:
+        session.remember_policy()
     is_found = past.remembered or past.unusable or content.moved_aside is not None
     found = _taken_up(session, past, content.moved_aside) if is_found else None
     return OpenedSession(
