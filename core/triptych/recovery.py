@@ -90,4 +90,6 @@ def _close_open_calls(session: Session) -> None:
     closing = [Entry(first + at, interrupted_result(call), (Interrupted(),)) for at, call in enumerate(calls)]
     reason = Reason("recovery.open_calls", {"calls": len(calls)})
     plan = make_plan("repair", entries, (append_edit(entries, *closing),), reason, session.counter)
-    session.perform(plan, session.begin_action())
+    path = session.timeline.path()
+    # Undone with what it closes: calls without results cannot be gone on from.
+    session.perform(plan, path[-1].action if path else session.begin_action())

@@ -273,6 +273,8 @@ async def test_calls_that_nobody_answered_are_closed_and_marked(tmp_path: Path) 
     assert [entry.message["role"] for entry in reopened.entries] == ["system", "user", "assistant", "tool", "tool"]
     assert not reopened.entries[3].has_mark(Interrupted)
     assert reopened.entries[4].has_mark(Interrupted)
+    assert reopened.undo()
+    assert messages_of(reopened.entries) == [SYSTEM], "the turn is one action, its closing too"
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
