@@ -165,6 +165,15 @@ def test_a_list_that_ends_in_unanswered_calls() -> None:
     assert after[-2:] == entries[-2:]
 
 
+def test_what_stays_is_not_left_without_the_results_of_its_calls() -> None:
+    odd = {"role": "user", "content": "q", "tool_calls": [call("a")]}
+    result = {"role": "tool", "tool_call_id": "a", "content": LONG}
+    entries = entries_from([{**SYSTEM, "tool_calls": [call("a")]}, result, odd, result, *turn(1), *turn(2)])
+    first = planned(entries, summary_last=True, keep_question_tokens=1000)
+    after = apply(entries, first.with_summary("short").edits)
+    assert messages_of(after)[:4] == messages_of(entries)[:4]
+
+
 # Pins
 
 

@@ -68,13 +68,16 @@ def cut_point(
     elif not parameters.summary_last:
         cut, way = _within(ground, cut, way, budget)
     parted = turns[-1:] if turns and turns[-1] < cut < len(entries) else ()
-    stays = frozenset((*ground.pinned, *parted, *_questions(ground, cut, parameters.keep_question_tokens)))
-    return CutPoint(start, cut, stays, way, len(turns))
+    stays = {*ground.pinned, *parted, *_questions(ground, cut, parameters.keep_question_tokens)}
+    answers = (index for index, (calling, _position) in owner_of.items() if calling < start or calling in stays)
+    return CutPoint(start, cut, frozenset((*stays, *answers)), way, len(turns))
 
 
 def _start(entries: Sequence[Entry], messages: Sequence[Message], keep_first: int, is_safe: Sequence[bool]) -> int:
     """Behind the first messages that stay; an earlier summary is none of them."""
     systems = leading_system_count(messages)
+    if keep_first <= systems:
+        return systems
     summary = next((index for index, entry in enumerate(entries) if entry.has_mark(Summary)), len(entries))
     wanted = min(keep_first, summary)
     return next((index for index in range(wanted, systems, -1) if is_safe[index]), systems)
