@@ -163,7 +163,7 @@ def key_rejected(home: Path, size: Size, options: Options) -> str:
 def retry(home: Path, size: Size, options: Options) -> str:
     """A request is sent again soon."""
     wait = {"status": 429, "message": "Rate limit reached.", "headers": {"Retry-After": "8"}}
-    return _fault(home, size, options, wait, "in 8 s")
+    return _fault(home, size, options, wait, "in 5 s")
 
 
 def looking_back(home: Path, size: Size, options: Options) -> str:

@@ -309,14 +309,14 @@ async def test_the_countdown_goes_on_once_a_second_and_then_it_is_asked_again(tm
             assert what.startswith(
                 f" ↻  429 from 127.0.0.1:{server.port}  it allows no more requests for now: slow down"
             )
-            assert keys.split("   ") == ["", " retry 2/5 in 8 s", "Esc stop waiting", "─" * 20]
+            assert keys.split("   ") == ["", " retry 2/5 in 8 s", "─" * 20, "Esc stop waiting", "Enter retry now"]
             await until(pilot, lambda: " ↻ request " in screen_text(app), "the sign in the stage")
             assert "╰ 429 · waits for try 2 of 5" in screen_text(app).splitlines()[2]
             assert focused(app) == "prompt-text"
             for left in range(7, 0, -1):
                 clock.tick()
                 await until(pilot, lambda left=left: f"retry 2/5 in {left} s" in screen_text(app), f"{left} s")
-            assert rows(app)[1].endswith("━" * 18 + "─" * 2), "most of the wait is over"
+            assert "━" * 18 + "─" * 2 in rows(app)[1], "most of the wait is over"
             assert len(server.requests) == 1
             clock.tick()
             await until(pilot, lambda: "retry 3/5 in 2 s" in screen_text(app), "the next countdown")
@@ -329,6 +329,59 @@ async def test_the_countdown_goes_on_once_a_second_and_then_it_is_asked_again(tm
             assert "At last." in screen_text(app)
             assert "retry" not in screen_text(app)
             assert "↻" not in screen_text(app)
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("tab", "r")])
+async def test_who_does_not_want_to_wait_asks_at_once(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    async with OpenAIServer([BUSY, answer("At last.")]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            clock = Clock()
+            app.workbench.failing.sleep = clock.sleep
+            await pilot.press(*"lost", "enter")
+            await until(pilot, lambda: "Enter retry now" in rows(app)[1], "the countdown")
+            if keys[0] == "tab":
+                await pilot.press("tab")
+                clock.tick()
+                await until(pilot, lambda: "r retry now   m another model" in rows(app)[1], "what letters do")
+            await pilot.press(keys[-1])
+            await until(pilot, lambda: "At last." in screen_text(app), "the answer")
+            assert "retry" not in screen_text(app)
+            assert len(server.requests) == 2
+
+
+async def test_what_is_typed_during_the_countdown_is_the_next_question(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY, answer("At last."), *[answer("Later.")] * 2]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            clock = Clock()
+            app.workbench.failing.sleep = clock.sleep
+            await pilot.press(*"lost", "enter")
+            await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
+            await pilot.press(*"more")
+            clock.tick()
+            await until(pilot, lambda: "in 7 s" in rows(app)[1] and "retry now" not in rows(app)[1], "a second")
+            await pilot.press("enter", "enter")
+            await until(pilot, lambda: "Later." in screen_text(app), "both answers")
+            asked = [request.messages[-1]["content"] for request in server.requests]
+            assert (asked[:2], asked[-1]) == (["lost", "lost"], "more")
+
+
+async def test_another_model_can_be_chosen_instead_of_waiting(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY]) as server:
+        app = app_on(session_at(server, tmp_path))
+        async with app.run_test(size=(120, 40)) as pilot:
+            app.workbench.failing.sleep = Clock().sleep
+            await pilot.press(*"lost", "enter")
+            await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
+            await pilot.press("tab", "m")
+            await until(pilot, lambda: "base URL" in screen_text(app), "the dialog")
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.workbench, "the workbench")
+            assert typed(app) == "lost"
+            assert "429 from" in screen_text(app)
+            assert "r retry" in rows(app)[1]
+            assert app.workbench.opened.session.entries[-1].message["content"] != "lost"
 
 
 async def test_escape_during_the_countdown_ends_the_turn(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -80,6 +80,12 @@ class Asking(Keeping):
         self.query_one(ChatPane).follow_end()
         self.query_one(MessagesPane).follow_end()
         self.begin(message.text, pictures)
+
+    @on(PromptText.Nudged)
+    def _on_nudged(self) -> None:
+        """Whoever presses Enter while a request waits to be sent again wants it now."""
+        if self._failing is not None and self._failing.is_waiting:
+            self._failing.retry_now()
 
     def begin(self, text: str, pictures: Sequence[Picture]) -> None:
         """Begin a turn."""
@@ -177,7 +183,27 @@ class Asking(Keeping):
         question = self._files is not None and self._files.hush()
         return super().hush() or failure or question
 
+    @property
+    def is_asking(self) -> bool:
+        """Whether a turn is under way."""
+        return self._turn is not None
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether a request waits to be sent again, or a question that failed to be asked again."""
+        return self._failing is not None and (self._failing.is_waiting or self._failing.question is not None)
+
+    def gives_up(self, then: Callable[[], object]) -> bool:
+        """Send no more the request that waits to be sent again, and do `then`; whether there was one."""
+        waits = self._failing is not None and self._failing.is_waiting
+        if waits:
+            self.failing.give_up(then)
+        return waits
+
     def action_retry(self) -> None:
+        if self.failing.is_waiting:
+            self.failing.retry_now()
+            return
         self.post_message(PromptText.Sent(self.failing.again()))
 
     def _leaves_row(self) -> bool:

@@ -259,7 +259,7 @@ class Workbench(Asking):
 
     def action_connect(self) -> None:
         """Choose the model that answers from now on."""
-        if not self.busy():
+        if not self.gives_up(then=self._connecting.open) and not self.busy():
             self._connecting.open()
 
     def action_use_offline(self) -> None:
@@ -311,8 +311,7 @@ class Workbench(Asking):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that come behind the one that leaves do nothing; a panel speaks of the newest list alone."""
         if action == "retry":
-            waits = self._failing is not None and self._failing.question is not None
-            return waits and not self._is_left and self._run is None
+            return self.can_retry and not self._is_left and self._run is None
         needs_no_panel = action in HISTORY_ACTIONS or action in KEEPING_ACTIONS
         return not self._is_left and not (needs_no_panel and self._run is not None) and self.can_keep(action)
 

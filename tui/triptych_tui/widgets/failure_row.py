@@ -50,9 +50,9 @@ class FailureRow(Notice):
         self._retry, self._keys, self.can_focus = None, keys, True
         self.say(reason, fault=fault)
 
-    def wait(self, retry: Retry, left: int) -> None:
-        """Show that a request will be sent again, `left` seconds from now."""
-        self._retry, self._left, self.can_focus = retry, left, False
+    def wait(self, retry: Retry, left: int, keys: Sequence[RowKey]) -> None:
+        """Show that a request will be sent again, `left` seconds from now, and what can be pressed meanwhile."""
+        self._retry, self._left, self._keys, self.can_focus = retry, left, keys, False
         self.say(retry.reason, fault=False)
 
     def speak(self) -> None:
@@ -93,8 +93,8 @@ class FailureRow(Notice):
         if self._retry is not None:
             words = _("retry {attempt}/{of} in {seconds} s")
             words = words.format(attempt=self._retry.attempt, of=self._retry.of, seconds=self._left)
-            stop = self._offered(RowKey("Esc", N_("stop waiting")))
-            return [Span(words, "strong", "b"), *stop, Span("   "), *self._waited(self._retry.seconds)]
+            keys = [span for key in (RowKey("Esc", N_("stop waiting")), *self._keys) for span in self._offered(key)]
+            return [Span(words, "strong", "b"), Span("   "), *self._waited(self._retry.seconds), *keys]
         return [span for key in (*self._keys, RowKey("Esc", N_("dismiss"))) for span in self._offered(key)][1:]
 
     def _waited(self, seconds: float) -> list[Span]:

@@ -41,6 +41,9 @@ class PromptText(TextField):
         Binding("ctrl+j,shift+enter", "new_line", N_("New line"), show=False, id="prompt.new_line"),
     ]
 
+    class Nudged(Message):
+        """Enter was pressed, and there was nothing to send."""
+
     class Sent(Message):
         """The user wants this text sent. It stays in the field until whoever handles it clears it."""
 
@@ -82,8 +85,10 @@ class PromptText(TextField):
                 await super()._on_paste(events.Paste(text))
 
     async def action_send(self) -> None:
-        if await self._prompt.is_settled() and (text := self._prompt.sent_now()) is not None:
-            self.post_message(self.Sent(text))
+        if not await self._prompt.is_settled():
+            return
+        text = self._prompt.sent_now()
+        self.post_message(self.Nudged() if text is None else self.Sent(text))
 
     def action_new_line(self) -> None:
         self.insert("\n")
