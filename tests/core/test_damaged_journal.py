@@ -20,7 +20,7 @@ from triptych.reasons import Reason
 from triptych.recovery import take_up
 from triptych.session import Session
 from triptych.storage.journal import journal_path
-from triptych.storage.kept_session import Past, opened
+from triptych.storage.kept_session import Past, entries_on_disk, opened
 
 LESSON = preset("lesson")
 QUESTIONS = ("one", "two", "three", "four")
@@ -99,6 +99,20 @@ async def test_a_step_that_cannot_be_read_costs_itself_and_what_hangs_on_it(tmp_
     assert lists_of(session) == [[SYSTEM], [SYSTEM, one], [SYSTEM, one, two], on_disk]
     ask(session, "and on")
     assert is_kept(path, data)
+
+
+async def test_a_journal_with_a_gap_is_not_believed_where_it_tells_of_another_list(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    desk = Desk([SYSTEM, question("zero")], LESSON, file=path)
+    ask(desk.session, "one")
+    await desk.session.save()
+    on_disk = list_on_disk(path)
+    assert messages_of(entries_on_disk(path, on_disk) or ()) == on_disk
+    lines = lines_of(path)
+    place = next(at for at, line in enumerate(lines) if b'"system"' in line)
+    lines[place] = GARBLED
+    journal_path(path).write_bytes(b"".join(lines))
+    assert entries_on_disk(path, on_disk) is None
 
 
 async def test_a_list_of_which_no_step_is_left_is_a_step_again(tmp_path: Path) -> None:

@@ -85,16 +85,17 @@ async def test_the_list_in_a_file_is_known_by_its_journal_wherever_the_head_has_
     for number in range(4):
         summary = [says("summary")] * (number == 3)
         await desk.ask(f"read {number}", *summary, asks_for(read("a")), says("done"))
-    timeline = timeline_on_disk(path)
+    messages = desk.messages
+    timeline = timeline_on_disk(path, messages)
     assert timeline is not None
     whole = messages_of(as_said(timeline))
     assert [message["content"] for message in whole if message["role"] == "tool"] == [log(1)] * 4
     assert len(whole) > len(desk.messages)
     desk.session.undo()
-    assert messages_of(as_said(timeline_on_disk(path) or desk.session.timeline)) == whole
+    assert messages_of(as_said(timeline_on_disk(path, messages) or desk.session.timeline)) == whole
     path.write_text("[]", "utf-8")
-    assert timeline_on_disk(path) is None
-    assert timeline_on_disk(tmp_path / "none.json") is None
+    assert timeline_on_disk(path, []) is None
+    assert timeline_on_disk(tmp_path / "none.json", []) is None
 
 
 def test_a_recording_knows_what_it_has_lost() -> None:

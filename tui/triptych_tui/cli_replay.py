@@ -85,7 +85,8 @@ def recording_in(file: str, reading: Reading) -> Recording:
     from triptych.formats.notices import guess_marks
     from triptych.storage.kept_session import timeline_on_disk
 
-    timeline = timeline_on_disk(Path(file)) if file != STANDARD_INPUT and reading.ours else None
+    is_ours = file != STANDARD_INPUT and reading.ours
+    timeline = timeline_on_disk(Path(file), reading.messages) if is_ours else None
     if timeline is None:
         return Recording(guess_marks(reading.messages), remembered=False)
     return Recording(as_said(timeline), remembered=True)

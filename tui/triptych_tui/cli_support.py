@@ -89,7 +89,7 @@ def entries_in(file: str, reading: Reading) -> tuple[Entry, ...]:
     from triptych.formats.notices import guess_marks
     from triptych.storage.kept_session import entries_on_disk
 
-    known = entries_on_disk(Path(file)) if file != STANDARD_INPUT and reading.ours else None
+    known = entries_on_disk(Path(file), reading.messages) if file != STANDARD_INPUT and reading.ours else None
     return known if known is not None else guess_marks(reading.messages)
 
 

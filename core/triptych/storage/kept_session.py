@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -216,25 +216,31 @@ def remembered(path: Path) -> Past | None:
     return _taken_up(SessionFile(path), written, None) if written is not None else None
 
 
-def timeline_on_disk(path: Path) -> Timeline | None:
-    """What the journal tells of the list in the file, which is at its head; None where no journal tells of it."""
+def timeline_on_disk(path: Path, messages: Sequence[Message]) -> Timeline | None:
+    """What the journal tells of the list in the file, which was read as `messages` and is at its head.
+
+    None where no journal tells of that list.
+    """
     from hashlib import file_digest
 
     written = read_journal(journal_path(path))
     if written is None:
         return None
-    with suppress(OSError, KeyError):
+    try:
         with path.open("rb") as file:
             sha256 = file_digest(file, "sha256").hexdigest()
-        timeline = restored(written.base, written.changes).timeline
-        timeline.switch(written.lists[sha256])
-        return timeline
-    return None
+    except OSError:
+        return None
+    timeline = restored(written.base, written.changes).timeline
+    if not _tells_of(written, timeline, sha256, messages):
+        return None
+    timeline.switch(written.lists[sha256])
+    return timeline
 
 
-def entries_on_disk(path: Path) -> tuple[Entry, ...] | None:
-    """The list in the file as its journal knows it, with exact marks; None where no journal tells of that list."""
-    timeline = timeline_on_disk(path)
+def entries_on_disk(path: Path, messages: Sequence[Message]) -> tuple[Entry, ...] | None:
+    """The list in the file, read as `messages`, as its journal knows it, with exact marks; None where none tells."""
+    timeline = timeline_on_disk(path, messages)
     return timeline.entries(timeline.head) if timeline is not None else None
 
 
@@ -242,7 +248,7 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
     """What the journal leads to."""
     timeline, changes, lost = restored(written.base, written.changes)
     on_disk = loaded.on_disk if loaded is not None else None
-    tells = loaded is None or _tells_of(written, loaded, timeline)
+    tells = loaded is None or _tells_of(written, timeline, loaded.on_disk.sha256, loaded.reading.messages)
     if on_disk is not None and on_disk.sha256 in written.lists and not tells:
         lost = max(lost, 1)  # the one that led to the list in the file at least
     if lost:
@@ -268,13 +274,11 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
     return past._replace(is_saved=in_file == timeline.head, in_file=in_file)
 
 
-def _tells_of(written: Written, loaded: Loaded, timeline: Timeline) -> bool:
+def _tells_of(written: Written, timeline: Timeline, sha256: str, messages: Sequence[Message]) -> bool:
     """Whether a journal leads to the list in the file. One with gaps may remember another by its hash."""
-    sha256 = loaded.on_disk.sha256
     if sha256 not in written.lists or not timeline.knows(written.lists[sha256]):
         return False
-    told = timeline.entries(written.lists[sha256])
-    return not written.passed_over or messages_of(told) == list(loaded.reading.messages)
+    return not written.passed_over or messages_of(timeline.entries(written.lists[sha256])) == list(messages)
 
 
 def _holds_something(path: Path) -> bool:
