@@ -79,10 +79,11 @@ async def next_question(
     return replay.outcome(entries)
 
 
-def most_calls(said: Sequence[Entry], policy: Policy, counter: TokenCounter, window: int, *, ahead: bool) -> int:
+def most_calls(said: Sequence[Entry], policy: Policy, counter: TokenCounter, window: int | None, *, ahead: bool) -> int:
     """How many requests for summaries to grant a replay, or, `ahead`, the next question alone.
 
-    One wherever a summary may come due; in the robust flavour more, since what is long goes in pieces.
+    One wherever a summary may come due; in the robust flavour more, since what is long goes in pieces where a limit is
+    known. `window` is the model's, in tokens.
     """
     parameters = policy.summarize
     if parameters is None or not _may_summarize(policy):
@@ -93,8 +94,9 @@ def most_calls(said: Sequence[Entry], policy: Policy, counter: TokenCounter, win
         calls = sum(role_of(entry.message) == "assistant" for entry in said)
     else:
         calls = sum(map(_starts_turn, said))
-    if parameters.flavour == "robust":  # a piece fills more than a sixth of the window
-        calls += 6 * counter.count(said).tokens // (parameters.request_tokens or window)
+    whole = parameters.request_tokens or window
+    if parameters.flavour == "robust" and whole is not None:
+        calls += 6 * counter.count(said).tokens // whole  # a piece fills more than a sixth of it
     return calls
 
 

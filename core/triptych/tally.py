@@ -47,7 +47,8 @@ class Replayed(NamedTuple):
     reason: of the stage that changed the list last; where none did, of the last that was come by; None without one.
     stages: those that were come by, with what they found; `next_question` alone tells them.
     acts: what changed the list, in order, what a stage did at one question together.
-    requests: how many were made; peak: tokens of the largest; over_window: how many had more tokens than the window.
+    requests: how many were made; peak: tokens of the largest; over_window: how many had more tokens than the window,
+        where that is known.
     rebilled: tokens of all requests less what each has in common with the one before it: the longest common beginning
         of the two lists in whole, equal messages, which is what a prompt cache can save. Of the first one all counts.
         Requests for summaries are not among them.
@@ -83,13 +84,16 @@ class Replayed(NamedTuple):
 
 
 class Summarizer:
-    """What writes the summaries of one replay, and what that cost. As a model its window is the one to go by.
+    """What writes the summaries of one replay, and what that cost. As a model its window, in tokens, is the one to go
+    by; None where it is unknown.
 
     calls: requests that were sent; weight: of what they read and wrote, by `counter`. failure: why the newest failed.
     most_calls: how often `model` is asked at most, None for any number; what is beyond fails.
     """
 
-    def __init__(self, model: ChatModel, window: int, counter: TokenCounter, most_calls: int | None = None) -> None:
+    def __init__(
+        self, model: ChatModel, window: int | None, counter: TokenCounter, most_calls: int | None = None
+    ) -> None:
         self.name, self.offline, self.window = model.name, model.offline, window
         self.calls, self.weight = 0, 0
         self.failure: ModelError | None = None
@@ -160,12 +164,12 @@ class Tally:
         self._act(question, plan.stage, changed, -growth)
         return growth
 
-    def request(self, weight: int, anew: int, window: int) -> None:
+    def request(self, weight: int, anew: int, window: int | None) -> None:
         """A request of this weight; `anew` is the weight of what the one before did not begin with."""
         tokens = self._counter.tokens(weight)
         self._requests += 1
         self._peak = max(self._peak, tokens)
-        self._over_window += tokens > window
+        self._over_window += window is not None and tokens > window
         self._rebilled += anew
 
     def _act(self, question: int, stage: Stage, messages: int, saved: int) -> None:

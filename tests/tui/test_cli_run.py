@@ -114,6 +114,15 @@ async def test_an_endpoint_writes_the_summary_or_ends_it_with_exit_code_4(cli: C
         fault_of(await cli.beside("run", cli.file, *endpoint), 4)
 
 
+def test_where_the_window_is_unknown_turns_decide_as_in_the_workbench(cli: CommandLine) -> None:
+    unknown = ("run", cli.file, "--policy", "robust", "--model", "test", "--base-url", "http://127.0.0.1:9/v1")
+    told = answer_of(cli.run(*unknown, "--json"))
+    assert (told["window"], told["window_from"]) == (None, "unknown")
+    assert told["reason"]["id"] == "decide.turns_within"
+    assert "--window" in cli.run(*unknown).stdout.splitlines()[0]
+    assert answer_of(cli.run(*unknown, "--window", 9000, "--json"))["window_from"] == "given"
+
+
 def test_what_cannot_be(cli: CommandLine, tmp_path: Path) -> None:
     assert "lesson" in fault_of(cli.run("run", cli.file, "--policy", "none"), 2)
     fault_of(cli.run("run", tmp_path / "none.json"), 3)

@@ -19,9 +19,9 @@ from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
 from triptych.models.base import ChatModel
-from triptych.models.retries import Retry
 from triptych.session import Session
 from triptych_tui.cli_layer import Job, Outcome, run
+from triptych_tui.cli_models import wait_and_tell
 from triptych_tui.cli_support import (
     STANDARD_INPUT,
     USAGE,
@@ -164,17 +164,6 @@ def _written(session: Session, first: SummaryPlan, model: ChatModel) -> Outcome:
     session.subscribe(tell)
     written = asyncio.run(write_summary(session, first, model, wait_and_tell))
     return Outcome("summarize", written.plan, model_calls=requests)
-
-
-async def wait_and_tell(retry: Retry) -> None:
-    """Say on standard error what the next try waits for."""
-    from triptych_tui.wording import fault_in_short
-
-    told = _("retry {attempt}/{of} in {seconds} s").format(
-        attempt=retry.attempt, of=retry.of, seconds=f"{retry.seconds:.0f}"
-    )
-    click.echo(" · ".join(filter(None, (*fault_in_short(retry.reason), told))), err=True)
-    await asyncio.sleep(retry.seconds)
 
 
 def _of(job: Job, kind: type[Parameters], **given: Any) -> Parameters:

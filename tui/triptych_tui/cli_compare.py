@@ -6,25 +6,28 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from triptych.entries import messages_of
+from triptych.formats import Reading
 from triptych.messages import turn_starts
 from triptych.models.base import ChatModel
 from triptych.models.keys import OPENAI_URL, host_of
 from triptych.models.offline import OfflineModel
 from triptych.policy import Policy
 from triptych.policy_files import find
-from triptych.recording import Recording
+from triptych.recording import Recording, as_said
 from triptych.replay import most_calls, next_question, replayed
 from triptych.settings import Settings, chosen_model
 from triptych.tally import Replayed, Summarizer
 from triptych.tokens import ESTIMATORS, TokenCounter
-from triptych_tui.cli_apply import wait_and_tell
-from triptych_tui.cli_replay import ANY_LENGTH, Window, outcome_json, recording_in, window_of, writer_of_summaries
+from triptych_tui.cli_models import ANY_LENGTH, Window, wait_and_tell, window_of, writer_of_summaries
+from triptych_tui.cli_outcome import replayed_json
 from triptych_tui.cli_support import (
+    STANDARD_INPUT,
     USAGE,
     Fault,
     as_json,
@@ -101,7 +104,7 @@ def compare(
     model = _model(settings, summaries)
     reading = read_session(file)
     ahead = origin == "now"
-    recording = Recording(entries_in(file, reading), remembered=False) if ahead else recording_in(file, reading)
+    recording = Recording(entries_in(file, reading), remembered=False) if ahead else _recording_in(file, reading)
     comparison = Comparison(
         file=file,
         ahead=ahead,
@@ -124,6 +127,18 @@ def compare(
         from triptych_tui.compare_table import lines
 
         print_lines(lines(comparison))
+
+
+def _recording_in(file: str, reading: Reading) -> Recording:
+    """What was said in a session, as its journal remembers it, or else as its list does."""
+    from triptych.formats.notices import guess_marks
+    from triptych.storage.kept_session import timeline_on_disk
+
+    is_ours = file != STANDARD_INPUT and reading.ours
+    timeline = timeline_on_disk(Path(file), reading.messages) if is_ours else None
+    if timeline is None:
+        return Recording(guess_marks(reading.messages), remembered=False)
+    return Recording(as_said(timeline), remembered=True)
 
 
 def _model(settings: Settings, summaries: str) -> ChatModel:
@@ -183,18 +198,18 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
         "summaries": "model" if comparison.written_by else "offline",
         "policies": [
             {
-                **outcome_json(told),
-                "requests": told.requests,
-                "peak_tokens": told.peak,
-                "over_window": told.over_window,
-                "rebilled_tokens": told.rebilled,
-                "summary_tokens": told.summary_tokens,
-                "failed_summaries": told.failed_summaries,
-                "truncated": told.truncated,
-                "cleared": told.cleared,
-                "pruned": told.pruned,
-                "summarized": told.summarized,
-                "removed": told.removed,
+                **replayed_json(outcome),
+                "requests": outcome.requests,
+                "peak_tokens": outcome.peak,
+                "over_window": outcome.over_window,
+                "rebilled_tokens": outcome.rebilled,
+                "summary_tokens": outcome.summary_tokens,
+                "failed_summaries": outcome.failed_summaries,
+                "truncated": outcome.truncated,
+                "cleared": outcome.cleared,
+                "pruned": outcome.pruned,
+                "summarized": outcome.summarized,
+                "removed": outcome.removed,
                 "acts": [
                     {
                         "question": act.question,
@@ -202,9 +217,9 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
                         "messages": act.messages,
                         "saved_tokens": act.saved,
                     }
-                    for act in told.acts
+                    for act in outcome.acts
                 ],
             }
-            for told in comparison.outcomes
+            for outcome in comparison.outcomes
         ],
     }

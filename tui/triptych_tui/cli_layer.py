@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from triptych.edits import Edit
 from triptych.edits import apply as applied_to
 from triptych.entries import Entry, messages_of
 from triptych.formats import Reading
@@ -20,6 +19,7 @@ from triptych.stages import Layer
 from triptych.storage.session_file import SessionFile, SessionFileError
 from triptych.storage.session_lock import SessionLock
 from triptych.tokens import Count
+from triptych_tui.cli_outcome import edits_json, outcome_lines
 from triptych_tui.cli_support import (
     FILE,
     STANDARD_INPUT,
@@ -32,9 +32,8 @@ from triptych_tui.cli_support import (
     read_session,
     reason_json,
     shown,
-    table,
 )
-from triptych_tui.i18n import _, ngettext
+from triptych_tui.i18n import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,13 @@ class Outcome:
 
 def run(job: Job, planned: Callable[[Session], Outcome]) -> None:
     """Plan the layer on the file's list, write what comes of it where that is asked for, and tell."""
-    reading, file = read_job(job)
+    reading, target = read_job(job)
     session = Session(entries_in(job.file, reading), preset(job.flavour))
     before = session.entries
     outcome = planned(session)
     edits = outcome.plan.edits
     after = applied_to(before, edits)
-    written = None
-    if file is not None and (edits or not job.writes_back):
-        with held(file.path):
-            file.save(after, overwrite=not job.writes_back)
-        written = file.path
+    written = write_job(job, target, after, changed=bool(edits))
     kept = kept_prefix(before, edits, session.counter)
     if job.json_wanted:
         print_json(_as_json(job, outcome, kept, after, written))
@@ -85,8 +80,20 @@ def run(job: Job, planned: Callable[[Session], Outcome]) -> None:
         print_lines(_lines(outcome, kept, written))
 
 
+def write_job(job: Job, target: SessionFile | None, after: tuple[Entry, ...], *, changed: bool) -> Path | None:
+    """Write the list where that is asked for; a file that it came from stays where nothing has `changed`.
+
+    Returns where it was written, None where it was not.
+    """
+    if target is None or (job.writes_back and not changed):
+        return None
+    with _held(target.path):
+        target.save(after, overwrite=not job.writes_back)
+    return target.path
+
+
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def _held(path: Path) -> Iterator[None]:
     """Write while no window has the file open for writing."""
     lock = SessionLock(path)
     try:
@@ -114,65 +121,25 @@ def read_job(job: Job) -> tuple[Reading, SessionFile | None]:
 
 
 def _as_json(job: Job, outcome: Outcome, kept: Count, after: tuple[Entry, ...], written: Path | None) -> dict[str, Any]:
-    plan, reason = outcome.plan, reason_json(outcome.plan.reason)
+    plan = outcome.plan
     return {
         "layer": outcome.layer,
         "flavour": job.flavour,
         "applied": bool(plan.edits),
-        "reason": reason,
+        "reason": reason_json(plan.reason),
         "before": plain(plan.before),
         "after": plain(plan.after),
         "kept_prefix": plain(kept),
-        "edits": [
-            {
-                "index": edit.index,
-                "removed": len(edit.removed),
-                "inserted": len(edit.inserted),
-                "mark": mark_of(edit),
-                "reason": reason,
-            }
-            for edit in plan.edits
-        ],
+        "edits": edits_json(plan.edits, [plan.reason] * len(plan.edits)),
         "model_calls": outcome.model_calls,
         "written": str(written) if written is not None else None,
         "messages": messages_of(after),
     }
 
 
-def mark_of(edit: Edit) -> str | None:
-    """The JSON name of what was done to the first entry of an edit."""
-    mark = edit.inserted[0].newest_mark if edit.inserted else None
-    return mark.name if mark is not None else None
-
-
 def _lines(outcome: Outcome, kept: Count, written: Path | None) -> list[str]:
     from triptych_tui.wording import say, variables_line
 
     plan = outcome.plan
-    sizes = table(
-        [
-            (_("before"), *size_in_words(plan.before)),
-            (_("after"), *size_in_words(plan.after)),
-            (_("same beginning"), *size_in_words(kept)),
-        ],
-        right=(1, 2),
-    )
-    rows = [(place_in_words(edit), mark_of(edit) or "") for edit in plan.edits]
-    ending = _("written to {path}").format(path=shown(written)) if written else _("nothing was written")
-    variables = variables_line(plan.reason)
-    why = [say(plan.reason), *filter(None, [variables, plan.reason.printed])]
-    sections = [why, sizes, table(rows) if rows else [], [ending]]
-    return "\n\n".join("\n".join(section) for section in sections if section).split("\n")
-
-
-def size_in_words(count: Count) -> tuple[str, str]:
-    messages = ngettext("{count} message", "{count} messages", count.messages).format(count=f"{count.messages:,}")
-    return messages, _("~{tokens} tokens").format(tokens=f"{count.tokens:,}")
-
-
-def place_in_words(edit: Edit) -> str:
-    """Which messages of the list before an edit is about."""
-    last = edit.index + len(edit.removed) - 1
-    if last <= edit.index:
-        return _("message {index}").format(index=edit.index)
-    return _("messages {first}–{last}").format(first=edit.index, last=last)
+    why = [say(plan.reason), *filter(None, [variables_line(plan.reason), plan.reason.printed])]
+    return outcome_lines(why, plan.before, plan.after, kept, plan.edits, written)

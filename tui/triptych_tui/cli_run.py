@@ -16,29 +16,11 @@ from triptych.replay import next_question
 from triptych.settings import chosen_model
 from triptych.tally import Replayed, Summarizer
 from triptych.tokens import ESTIMATORS, TokenCounter
-from triptych_tui.cli_apply import wait_and_tell
-from triptych_tui.cli_layer import Job, held, mark_of, place_in_words, read_job, size_in_words
-from triptych_tui.cli_replay import (
-    UNTOUCHED,
-    GivenSummary,
-    flavour_of,
-    outcome_json,
-    window_of,
-    wrapped,
-    writer_of_summaries,
-)
-from triptych_tui.cli_support import (
-    as_json,
-    entries_in,
-    option,
-    print_json,
-    print_lines,
-    setting,
-    settings_for,
-    shown,
-    table,
-)
-from triptych_tui.i18n import N_, _
+from triptych_tui.cli_layer import Job, read_job, write_job
+from triptych_tui.cli_models import GivenSummary, wait_and_tell, window_of, writer_of_summaries
+from triptych_tui.cli_outcome import UNTOUCHED, flavour_of, outcome_lines, replayed_json, wrapped
+from triptych_tui.cli_support import as_json, entries_in, option, print_json, print_lines, setting, settings_for
+from triptych_tui.i18n import N_
 from triptych_tui.stage_words import layer_in_words
 
 
@@ -72,35 +54,21 @@ def run(file: str, summary: str | None, output: Path | None, json_wanted: bool, 
     counter = TokenCounter(ESTIMATORS[policy.estimator])
     writer: ChatModel = GivenSummary(summary) if summary is not None else writer_of_summaries(model)
     summarizer = Summarizer(writer, window.tokens, counter)
-    told = asyncio.run(next_question(entries, policy, summarizer, counter, wait_and_tell))
+    outcome = asyncio.run(next_question(entries, policy, summarizer, counter, wait_and_tell))
     if summary is not None:
-        told = told._replace(summary_calls=0)
-    written = None
-    if target is not None and (told.edits or not job.writes_back):
-        with held(target.path):
-            target.save(told.entries, overwrite=not job.writes_back)
-        written = target.path
+        outcome = outcome._replace(summary_calls=0)
+    written = write_job(job, target, outcome.entries, changed=bool(outcome.edits))
     if json_wanted:
         place = str(written) if written is not None else None
         facts = {"estimator": policy.estimator, "window": window.tokens, "window_from": window.source, "written": place}
-        print_json({**outcome_json(told), **facts, "messages": messages_of(told.entries)})
+        print_json({**replayed_json(outcome), **facts, "messages": messages_of(outcome.entries)})
     else:
-        print_lines([window.in_words(), "", *_lines(told, written)])
+        print_lines([window.in_words(), "", *_lines(outcome, written)])
 
 
-def _lines(told: Replayed, written: Path | None) -> list[str]:
+def _lines(outcome: Replayed, written: Path | None) -> list[str]:
     from triptych_tui.wording import say
 
-    stages = [(layer_in_words(each.stage), say(each.reason)) for each in told.stages]
-    sizes = table(
-        [
-            (_("before"), *size_in_words(told.before)),
-            (_("after"), *size_in_words(told.after)),
-            (_("same beginning"), *size_in_words(told.kept)),
-        ],
-        right=(1, 2),
-    )
-    rows = [(place_in_words(edit), mark_of(edit) or "") for edit in told.edits]
-    ending = _("written to {path}").format(path=shown(written)) if written else _("nothing was written")
-    sections = [wrapped(stages or [("", say(UNTOUCHED))]), sizes, table(rows) if rows else [], [ending]]
-    return "\n\n".join("\n".join(section) for section in sections if section).split("\n")
+    stages = [(layer_in_words(each.stage), say(each.reason)) for each in outcome.stages]
+    why = wrapped(stages or [("", say(UNTOUCHED))])
+    return outcome_lines(why, outcome.before, outcome.after, outcome.kept, outcome.edits, written)

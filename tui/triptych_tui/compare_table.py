@@ -14,8 +14,7 @@ from rich.cells import cell_len
 
 from triptych.stages import Stage
 from triptych.tally import Replayed
-from triptych_tui.cli_layer import size_in_words
-from triptych_tui.cli_replay import WIDTH
+from triptych_tui.cli_outcome import WIDTH, size_in_words
 from triptych_tui.cli_support import STANDARD_INPUT, shown, table
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.stage_words import layer_in_words
@@ -58,7 +57,7 @@ def lines(comparison: Comparison) -> list[str]:
     acts = [] if comparison.ahead else _acts(outcomes)
     labels = [text for row in quantities for text in (row.name, row.of)] + [each[0] for each in (*counts, *acts)]
     room = _room(labels, width, len(outcomes))
-    rows = _stacked("", [_broken(shown(told.policy.name), room) for told in outcomes], room)
+    rows = _stacked("", [_broken(shown(outcome.policy.name), room) for outcome in outcomes], room)
     for row in quantities:
         rows += [blank, *_rows(row, room)]
     if counts:
@@ -77,22 +76,23 @@ def _quantities(comparison: Comparison) -> list[Quantity]:
         return tuple(map(number, outcomes))
 
     before = outcomes[0].before
-    messages, tokens = of(lambda told: told.after.messages), of(lambda told: told.after.tokens)
+    messages, tokens = of(lambda outcome: outcome.after.messages), of(lambda outcome: outcome.after.tokens)
     of_messages, of_tokens = _of(f"{before.messages:,}"), _of(f"~{before.tokens:,}")
     rows = [
         Quantity(_("messages"), of_messages, messages, max(before.messages, *messages)),
         Quantity(_("tokens"), of_tokens, tokens, max(before.tokens, *tokens), True, "fewest"),
     ]
-    anew = of(lambda told: told.rebilled)
+    anew = of(lambda outcome: outcome.rebilled)
     billed = Quantity(_("billed anew"), "", anew, max(anew), True, "fewest")
     if comparison.ahead:
-        kept = of(lambda told: told.kept.tokens)
+        kept = of(lambda outcome: outcome.kept.tokens)
         rows += [Quantity(_("same beginning"), of_tokens, kept, before.tokens, True, "most"), billed]
     else:
-        peaks = of(lambda told: told.peak)
-        window = _("window {tokens}").format(tokens=f"{comparison.window.tokens:,}")
+        peaks = of(lambda outcome: outcome.peak)
+        tokens_of_window = comparison.window.tokens
+        window = "" if tokens_of_window is None else _("window {tokens}").format(tokens=f"{tokens_of_window:,}")
         rows += [Quantity(_("largest request"), window, peaks, max(peaks), True, "fewest"), billed]
-    calls, cost = of(lambda told: told.summary_calls), of(lambda told: told.summary_tokens)
+    calls, cost = of(lambda outcome: outcome.summary_calls), of(lambda outcome: outcome.summary_tokens)
     if any(calls):
         rows += [
             Quantity(_("summary calls"), "", calls, max(calls)),
@@ -108,13 +108,13 @@ def _of(number: str) -> str:
 def _counts(outcomes: Sequence[Replayed]) -> list[tuple[str, list[int]]]:
     """What was done to messages, as far as any policy did it."""
     rows = [
-        (_("truncated"), [told.truncated for told in outcomes]),
-        (_("cleared"), [told.cleared for told in outcomes]),
-        (_("pruned"), [told.pruned for told in outcomes]),
-        (_("summarized"), [told.summarized for told in outcomes]),
-        (_("taken out"), [told.removed for told in outcomes]),
-        (_("over the window"), [told.over_window for told in outcomes]),
-        (_("failed summaries"), [told.failed_summaries for told in outcomes]),
+        (_("truncated"), [outcome.truncated for outcome in outcomes]),
+        (_("cleared"), [outcome.cleared for outcome in outcomes]),
+        (_("pruned"), [outcome.pruned for outcome in outcomes]),
+        (_("summarized"), [outcome.summarized for outcome in outcomes]),
+        (_("taken out"), [outcome.removed for outcome in outcomes]),
+        (_("over the window"), [outcome.over_window for outcome in outcomes]),
+        (_("failed summaries"), [outcome.failed_summaries for outcome in outcomes]),
     ]
     return [(label, numbers) for label, numbers in rows if any(numbers)]
 
@@ -124,7 +124,7 @@ def _acts(outcomes: Sequence[Replayed]) -> list[tuple[str, list[list[int]]]]:
     rows = [
         (
             layer_in_words(stage),
-            [sorted({act.question for act in told.acts if act.stage == stage}) for told in outcomes],
+            [sorted({act.question for act in outcome.acts if act.stage == stage}) for outcome in outcomes],
         )
         for stage in _ORDER
     ]
@@ -230,7 +230,7 @@ def _notes(comparison: Comparison, width: int) -> list[str]:
             "a prompt cache can save no more than that beginning"
         )
     ]
-    if any(told.policy.estimator != comparison.estimator for told in comparison.outcomes):
+    if any(outcome.policy.estimator != comparison.estimator for outcome in comparison.outcomes):
         notes.append(_("policies that count tokens by another estimator decide by theirs"))
     recording = comparison.recording
     if not comparison.ahead:
