@@ -11,19 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from triptych.checks import would_be_refused
-from triptych.edits import Edit, append_edit, replacement_edits
-from triptych.entries import Entry, messages_of
+from triptych.entries import Entry
 from triptych.events import Actor
 from triptych.layer_stages import LayerStages, cut_on_arrival
 from triptych.layers import truncate
-from triptych.layers.plan import Plan, make_plan
+from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import Message, is_result, is_tool_response, role_of, tool_calls
+from triptych.messages import is_result, is_tool_response, role_of, tool_calls
 from triptych.models.retries import Wait, wait_silently
 from triptych.policy import Policy
 from triptych.reasons import Reason
 from triptych.recording import is_made_up
-from triptych.session import Session
+from triptych.replayed_list import ReplayedList
 from triptych.stages import Stage
 from triptych.tally import Replayed, Summarizer, Tally
 from triptych.tokens import TokenCounter
@@ -111,13 +110,8 @@ def _starts_turn(entry: Entry) -> bool:
     return role_of(entry.message) == "user" and not is_tool_response(entry.message) and not is_made_up(entry)
 
 
-def _number_from(session: Session, first_id: int) -> None:
-    """Have the session's new ids begin there, where they do not begin later: ids follow the order of birth."""
-    session.new_ids(max(first_id - session.new_ids(0), 0))
-
-
 class _Replay:
-    """A replay under way. The list is what is settled, then the session's, then what waits."""
+    """A replay under way: what is said, question by question, and the stages that the policy has in between."""
 
     def __init__(
         self,
@@ -131,28 +125,20 @@ class _Replay:
         self._policy, self._summarizer, self._counter, self._wait = policy, summarizer, counter, wait
         self._may_summarize = _may_summarize(policy)
         stages = (*policy.stages_between("receive", "request"), *policy.stages_between("answer"))
-        self._looked_at: dict[Stage, int] = {  # where in the session layer 2 has done all that there was to do
+        self._looked_at: dict[Stage, int] = {  # up to which place layer 2 has done all that there was to do
             stage: 0 for stage in stages if stage in ("clear", "prune") and policy.runs(stage)
         }
         self._tally = Tally(counter)
-        self._settled: list[Entry] = []  # no layer looks at it again
-        self._waiting: list[tuple[Entry, Entry]] = []  # said since layers ran: as it was, and as layer 1 left it
-        self._session = self._begun(entries)
+        self._list = ReplayedList(entries, policy, counter)
         self._layers = self._new_layers()
-        self._weight = counter.total(entries)
 
         self._question = 0
         self._caller: Entry | None = None  # what the next results belong to
         self._due = policy.every_request  # the layers run before the next request
         self._answered = False
-        self._asked = False  # a summary is being written
-        self._tells = False
+        self._summary_asked_for = False
+        self._tells = False  # the outcome has every stage
         self._made_up_question: Entry | None = None
-
-        self._sent = len(entries)  # messages of the request before
-        self._fresh = 0  # weight of what was said since then
-        self._changed: int | None = None  # the first place where the list was changed since then
-        self._unchanged: tuple[Entry, ...] = ()  # the session's list before that
 
     # What happens
 
@@ -180,37 +166,31 @@ class _Replay:
     async def cut_what_came_in(self) -> None:
         """Layer 1 on the results that no layer has touched."""
         self._tells = True
-        parameters, entries = self._policy.truncate, self._session.entries
+        parameters, session = self._policy.truncate, self._list.session
         if parameters is None or not self._policy.runs("truncate") or not self._policy.has("truncate"):
             return
-        whole = [index for index, entry in enumerate(entries) if is_result(entry.message) and not entry.marks]
-        plan = truncate.plan(entries, parameters, self._session.counter, whole)
+        whole = [index for index, each in enumerate(session.entries) if is_result(each.message) and not each.marks]
+        plan = truncate.plan(session.entries, parameters, session.counter, whole)
         await self._enter("truncate", plan.reason, plan)
         if plan.edits:
-            self._session.perform(plan, 0)
+            session.perform(plan, 0)
 
     async def ask(self, *, pending: bool) -> None:
         """Come by the stages of a question up to its request; `pending`: the list ends with it already."""
         self._begin_turn()
         if not pending:
-            self._made_up_question = Entry(self._session.new_ids(1), {"role": "user", "content": ""})
+            self._made_up_question = Entry(self._list.session.new_ids(1), {"role": "user", "content": ""})
             self._append(self._made_up_question)
         await self._request()
 
     def outcome(self, before: Sequence[Entry]) -> Replayed:
-        entries = [*self._settled, *self._session.entries, *(cut for _, cut in self._waiting)]
-        after = [entry for entry in entries if entry is not self._made_up_question]
+        after = [entry for entry in self._list.entries if entry is not self._made_up_question]
         return self._tally.outcome(self._policy, self._summarizer, before, after)
 
-    # The list
-
-    def _begun(self, entries: tuple[Entry, ...], first_id: int = 0) -> Session:
-        """A session with this list, whose new ids are not below `first_id`."""
-        session = Session(entries, self._policy)
-        if session.counter.estimator == self._counter.estimator:
-            session.counter = self._counter  # what was weighed need not be weighed again
-        _number_from(session, first_id)
-        return session
+    def _begin_turn(self) -> None:
+        self._question += 1
+        self._due = True
+        self._layers = self._new_layers()
 
     def _append(self, entry: Entry) -> None:
         cut = entry
@@ -218,76 +198,32 @@ class _Replay:
             self._caller = entry
         elif not entry.marks and self._policy.has("truncate"):
             belonging = (entry,) if self._caller is None else (self._caller, entry)
-            plan = cut_on_arrival(belonging, self._policy, self._session.counter)
+            plan = cut_on_arrival(belonging, self._policy, self._list.session.counter)
             if plan is not None and plan.edits:
                 cut = plan.edits[0].inserted[0]
                 self._tally.cut(self._question, entry, cut, plan.reason)
-        self._waiting.append((entry, cut))
-        weight = self._counter.weight(cut)
-        self._weight += weight
-        self._fresh += weight
+        self._list.append(entry, cut)
 
-    def _flush(self) -> None:
-        """Put what waits into the session: whole, so that originals are known, and then cut."""
-        start, waiting = len(self._session.entries), self._waiting
-        self._waiting = []
-        if waiting:
-            _number_from(self._session, waiting[-1][0].id + 1)
-            self._perform("append", (append_edit(self._session.entries, *(said for said, _ in waiting)),))
-        cuts = [(start + number, cut) for number, (said, cut) in enumerate(waiting) if cut is not said]
-        if cuts:
-            self._perform("truncate", replacement_edits(self._session.entries, cuts))
-
-    def _perform(self, stage: Stage, edits: tuple[Edit, ...]) -> None:
-        session = self._session
-        session.perform(make_plan(stage, session.entries, edits, Reason("turn.received"), session.counter), 0)
-
-    def _settle(self) -> None:
-        """Take out of the session what no layer will change any more: a long list costs no more than a short one then.
-
-        Layer 2 takes results in their order, so what stands before one that it has changed it has seen. Layer 3 may
-        come back to all there is, and so may layer 2 where it goes by the size of the whole list.
-        """
-        clear = self._policy.clear
-        by_size = "clear" in self._looked_at and clear and (clear.from_tokens or clear.on_overflow_only)
-        if self._may_summarize or by_size or self._waiting:
-            return
-        entries = self._session.entries
-        end = min(self._looked_at.values(), default=len(entries))
-        while end < len(entries) and not (is_result(entries[end].message) or is_tool_response(entries[end].message)):
-            end += 1
-        if end < len(entries):
-            end = self._caller_of(end)
-        if end >= LEAST_SETTLED:
-            self._settled += entries[:end]
-            self._session = self._begun(entries[end:], self._session.new_ids(0))
-            self._layers = self._new_layers()
-            self._looked_at = {stage: max(place - end, 0) for stage, place in self._looked_at.items()}
-
-    def _caller_of(self, index: int) -> int:
-        """The place, in the session and what waits, of what the results at `index` belong to."""
-        while index > 0 and is_result(self._at(index).message):
-            index -= 1
-        return index
-
-    def _at(self, index: int) -> Entry:
-        waiting = index - len(self._session.entries)
-        return self._waiting[waiting][1] if waiting >= 0 else self._session.entries[index]
+    async def _request(self) -> None:
+        if self._due:
+            await self._run(self._policy.stages_between("receive", "request"))
+            self._due = self._policy.every_request
+        if would_be_refused(self._list.unsent_messages()):  # the request before was sound
+            self._list.flush()
+            await self._layers.repair()
+        self._tally.request(self._list.weight, self._list.unsent_weight(), self._summarizer.window)
+        self._list.send()
+        self._settle()
 
     # The stages
 
-    def _begin_turn(self) -> None:
-        self._question += 1
-        self._due = True
-        self._layers = self._new_layers()
-
     def _new_layers(self) -> LayerStages:
-        return LayerStages(self._session, 0, self._summarizer, Toolbox(), self._enter, self._wait)
+        return LayerStages(self._list.session, 0, self._summarizer, Toolbox(), self._enter, self._wait)
 
     async def _run(self, stages: Iterable[Stage]) -> None:
         if not (self._may_summarize or self._looked_at or self._tells):
             return
-        self._flush()
+        self._list.flush()
         await self._layers.run(stage for stage in stages if stage != "save")
         failure = self._summarizer.failure
         if failure is not None and failure.reason.id not in _PASSING:
@@ -296,53 +232,35 @@ class _Replay:
     async def _enter(
         self, stage: Stage, reason: Reason, plan: Plan | SummaryPlan | None = None, actor: Actor | None = None
     ) -> None:
-        changes = isinstance(plan, Plan) and bool(plan.edits)
         if isinstance(plan, SummaryPlan):
-            self._asked = True
+            self._summary_asked_for = True
             return
+        changes = plan is not None and bool(plan.edits)
         self._tally.come_by(stage, reason, applied=changes, tell=self._tells)
         if stage == "summarize":
-            self._tally.failed += self._asked and not changes
-            self._asked = False
+            self._tally.failed += self._summary_asked_for and not changes
+            self._summary_asked_for = False
         if plan is not None and plan.edits:
             first, last = plan.edits[0], plan.edits[-1]
-            if self._changed is None:
-                self._unchanged = self._session.entries
-            place = len(self._settled) + first.index
-            self._changed = place if self._changed is None else min(self._changed, place)
+            self._list.about_to_change(first.index, self._tally.perform(self._question, plan))
             if stage in self._looked_at:
-                self._looked_at[stage] = last.index + len(last.removed)
-            self._weight += self._tally.perform(self._question, plan)
+                self._looked_at[stage] = self._list.start + last.index + len(last.removed)
 
-    # Requests
+    def _settle(self) -> None:
+        """Take out of the session what no layer will change any more.
 
-    async def _request(self) -> None:
-        if self._due:
-            await self._run(self._policy.stages_between("receive", "request"))
-            self._due = self._policy.every_request
-        if would_be_refused(self._unchecked()):
-            self._flush()
-            await self._layers.repair()
-        self._tally.request(self._weight, self._anew(), self._summarizer.window)
-        self._sent = len(self._settled) + len(self._session.entries) + len(self._waiting)
-        self._fresh, self._changed, self._unchanged = 0, None, ()
-        self._settle()
-
-    def _unchecked(self) -> list[Message]:
-        """The messages from the first on that may be refused: the request before was sound."""
-        start = self._sent if self._changed is None else min(self._sent, self._changed)
-        start = self._caller_of(max(start - len(self._settled) - 1, 0))
-        entries = self._session.entries
-        waiting = self._waiting[max(start - len(entries), 0) :]
-        return [*messages_of(entries[start:]), *(cut.message for _, cut in waiting)]
-
-    def _anew(self) -> int:
-        """The weight of what the next request does not have in common with the one before it."""
-        if self._changed is None:
-            return self._fresh
-        settled, before, now = len(self._settled), self._unchanged, self._session.entries
-        place = self._changed - settled
-        while place < min(len(before), len(now)) and before[place].message == now[place].message:
-            place += 1
-        common = min(place, self._sent - settled)
-        return self._counter.total(now[common:]) + sum(self._counter.weight(cut) for _, cut in self._waiting)
+        Layer 2 takes results in their order, so what stands before one that it has changed it has seen. Layer 3 may
+        come back to all there is, and so may layer 2 where it goes by the size of the whole list.
+        """
+        clear = self._policy.clear
+        by_size = "clear" in self._looked_at and clear and (clear.from_tokens or clear.on_overflow_only)
+        if self._may_summarize or by_size or self._list.has_waiting:
+            return
+        start, entries = self._list.start, self._list.session.entries
+        end = max(min(self._looked_at.values(), default=start + len(entries)) - start, 0)
+        while end < len(entries) and not (is_result(entries[end].message) or is_tool_response(entries[end].message)):
+            end += 1
+        place = start + end if end == len(entries) else self._list.caller_at(start + end)
+        if place - start >= LEAST_SETTLED:
+            self._list.settle(place)
+            self._layers = self._new_layers()
