@@ -30,7 +30,8 @@ SUMMARY_LINES = 2
 LAST_LINES = 100
 """Of these, how many are of its end; an answer's end is what one looks at when it has come."""
 LAST_CHARACTERS = 20_000
-_NOTICE_LINE = re.compile(r"^\.\.\.中间省略(\d+)个字\.\.\.$")
+_LESSON_NOTICE = re.compile(r"\.\.\.中间省略([0-9]{1,15})(个字)\.\.\.")
+_ROBUST_NOTICE = re.compile(r"\[\.\.\. ([0-9]{1,15}) (characters|lines|bytes) omitted \.\.\.\]")
 
 
 class ChatLines:
@@ -176,16 +177,12 @@ class ChatLines:
         """What is left of a shortened result: its beginning, what was left out, its end."""
         lines: list[Row] = []
         pieces = text.rstrip("\n").split("\n")
-        notice = next((i for i, piece in enumerate(pieces) if _NOTICE_LINE.match(piece)), None)
+        notice = next((i for i, piece in enumerate(pieces) if _left_out(piece)), None)
         shown = pieces if notice is None or len(pieces) <= 5 else [pieces[0], pieces[notice], pieces[-1]]
         for piece in shown[:7]:
             bar = [*self._indent(), Span(self._glyphs.quote + " ", "l1")]
-            if found := _NOTICE_LINE.match(piece):
-                count = int(found.group(1))
-                words = ngettext("{count} character left out", "{count} characters left out", count)
-                span = Span(
-                    f"{self._glyphs.truncated} {words.format(count=f'{count:,}')} {self._glyphs.truncated}", "l1"
-                )
+            if words := _left_out(piece):
+                span = Span(f"{self._glyphs.truncated} {words} {self._glyphs.truncated}", "l1")
             else:
                 span = Span(one_line(piece), "muted")
             lines.append(Row(cut_spans([*bar, span], width)))
@@ -214,6 +211,21 @@ class ChatLines:
 
 
 @lru_cache(maxsize=1024)
+def _left_out(line: str) -> str:
+    """A line that is layer 1's notice, in words; "" for any other."""
+    notice = _LESSON_NOTICE.fullmatch(line) or _ROBUST_NOTICE.fullmatch(line)
+    if notice is None:
+        return ""
+    count, unit = int(notice[1]), notice[2]
+    if unit == "lines":
+        words = ngettext("{count} line left out", "{count} lines left out", count)
+    elif unit == "bytes":
+        words = ngettext("{count} byte left out", "{count} bytes left out", count)
+    else:
+        words = ngettext("{count} character left out", "{count} characters left out", count)
+    return words.format(count=f"{count:,}")
+
+
 def _said_row(piece: str, ink: str) -> Row:
     return Row((Span(" " * INDENT), Span(piece, ink)))
 
