@@ -58,6 +58,20 @@ async def test_f3_shows_targets_and_gain_and_enter_applies_what_was_shown(
     assert saved(session) == expected
 
 
+async def test_targets_are_called_by_their_own_calls_where_ids_begin_again_in_each_answer(tmp_path: Path) -> None:
+    messages = tool_talk(4)
+    for number, at in enumerate(range(1, len(messages), 4)):
+        function = {"name": "read_file", "arguments": f'{{"path": "file-{number}"}}'}
+        messages[at]["tool_calls"] = [{"id": "call_0", "type": "function", "function": function}]
+        messages[at + 1]["tool_call_id"] = "call_0"
+    app = app_on(opened(tmp_path / "s.json", messages))
+    async with app.run_test(size=(200, 50)) as pilot:
+        await pilot.press("f3")
+        await until(pilot, lambda: "Targets" in screen_text(app), "the panel")
+        panel = [line for line in screen_text(app).splitlines() if "T read_file" in line]
+        assert [f"file-{number}" in line for number, line in enumerate(panel)] == [True] * 4
+
+
 @pytest.mark.parametrize("key", ["f2", "f3", "f4"])
 async def test_esc_leaves_everything_as_it_was(tmp_path: Path, key: str) -> None:
     session = opened(tmp_path / "s.json", tool_talk(4))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from triptych.entries import Entry
+from triptych.entries import Entry, messages_of
+from triptych.layers.exchanges import called, owners
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import is_result, role_of, text_of, tool_calls
+from triptych.messages import is_result, role_of, text_of
 from triptych.stages import Layer
 from triptych_tui.context_load import Change, change_of
 from triptych_tui.glyphs import Glyphs
@@ -122,7 +123,7 @@ class PanelLines:
             yield from self._note(note)
 
     def _targets(self, plan: Plan) -> Iterator[Row]:
-        sheet, calls = self._sheet, _calls_by_id(self._sheet)
+        sheet, calls = self._sheet, _calls_by_result(self._sheet)
         targets = {entry.id: entry for edit in plan.edits for entry in edit.removed}
         results = [entry for entry in sheet.session.entries if is_result(entry.message) or entry.id in targets]
         words = ngettext("{count} of {all} result", "{count} of {all} results", len(results))
@@ -333,21 +334,22 @@ def gain_words(plan: Plan) -> str:
     return (_("{change} tok").format(change=f"{change:+,}") + f"  {percent}").rstrip()
 
 
-def _entry_spans(entry: Entry, index: int, calls: Mapping[str, str], ink: str) -> list[Span]:
+def _entry_spans(entry: Entry, index: int, calls: Mapping[int, str], ink: str) -> list[Span]:
     letter = role_letter(entry)
     return [
         Span(f"{index:>4} ", "faint"),
         Span(letter + " ", ROLE_INKS[letter], "b"),
-        Span(calls.get(entry.message.get("tool_call_id", ""), one_line(text_of(entry.message))), ink),
+        Span(calls.get(index) or one_line(text_of(entry.message)), ink),
     ]
 
 
-def _calls_by_id(sheet: Sheet) -> dict[str, str]:
-    """What was called, as the chat shows it."""
+def _calls_by_result(sheet: Sheet) -> dict[int, str]:
+    """What was called, as the chat shows it, by the index of its result: ids may stand for several calls."""
+    messages = messages_of(sheet.session.entries)
+    calls = {index: called(messages, place) for index, place in owners(messages).items()}
     return {
-        call.id: one_line("  ".join([call.name, ", ".join(map(str, call_values(call).values()))]))
-        for entry in sheet.session.entries
-        for call in tool_calls(entry.message)
+        index: one_line("  ".join([call.name, ", ".join(map(str, call_values(call).values()))]))
+        for index, call in calls.items()
     }
 
 
