@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 Message = dict[str, Any]
@@ -149,6 +150,13 @@ def tool_calls(message: Message) -> tuple[ToolCall, ...]:
     if message.get("tool_calls") is None and "function_call" not in message:  # most messages
         return ()
     return tuple(_tool_call(raw, function) for raw, function in _raw_calls(message))
+
+
+def tool_call_at(message: Message, position: int) -> ToolCall:
+    """The call at a place among the `tool_calls` of a message. Raises IndexError where there is none."""
+    for raw, function in islice(_raw_calls(message), position, None):
+        return _tool_call(raw, function)
+    raise IndexError(position)
 
 
 def call_ids(message: Message) -> Sequence[str]:

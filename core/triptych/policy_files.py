@@ -148,5 +148,13 @@ def _toml(value: Any) -> str:
 
 def _text(text: str) -> str:
     """A text in TOML, whose escapes are JSON's; one of several lines is written as such."""
-    lines = [json.dumps(line, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f") for line in text.split("\n")]
+    lines = ["".join(map(_seen, json.dumps(line, ensure_ascii=False)[1:-1])) for line in text.split("\n")]
     return f'"{lines[0]}"' if len(lines) == 1 else '"""\n' + "\n".join(lines) + '"""'
+
+
+def _seen(character: str) -> str:
+    """The character, or its escape where a terminal might obey it or an editor hide it. Half of a pair is nothing."""
+    if character.isprintable():
+        return character
+    code = 0xFFFD if "\ud800" <= character <= "\udfff" else ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 from urllib.parse import urlsplit
 
+from triptych.layers.parameters import MOST
 from triptych.models.base import ChatModel, ModelError
 from triptych.models.keys import OPENAI_URL, host_of, key_for
 from triptych.reasons import TriptychError
@@ -267,6 +268,8 @@ def _checked(name: str, value: Any, source: str) -> Any:
     least = _LEAST.get(name)
     if least is not None and value < least:
         raise SettingsError("settings.too_small", source=source, value=value, least=least)
+    if least is not None and value > MOST:
+        raise SettingsError("settings.too_large", source=source, most=MOST)
     if name == "lang" and not re.fullmatch(_A_LANGUAGE, value):
         raise SettingsError("settings.not_one_of", source=source, value=value, known=", ".join(LANGUAGES))
     choices = _CHOICES.get(name)

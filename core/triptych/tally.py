@@ -124,7 +124,7 @@ class Tally:
         self.failed = 0
         self.stages: list[StageTold] = []
         self._reason: Reason | None = None
-        self._reasons: dict[Entry, Reason] = {}
+        self._reasons: dict[Entry | int, Reason] = {}  # of what stands somewhere now; of what is gone, by its id
         self._counter = counter
         self._acts: dict[tuple[int, Stage], tuple[int, int]] = {}
         self._touched: defaultdict[Stage, set[int]] = defaultdict(set)
@@ -153,7 +153,7 @@ class Tally:
             gone = [entry for entry in edit.removed if entry not in stays]
             growth += self._counter.total(edit.inserted) - self._counter.total(edit.removed)
             changed += len(gone) or len(edit.inserted)
-            self._reasons |= dict.fromkeys((*gone, *edit.inserted), plan.reason)
+            self._reasons |= dict.fromkeys((*edit.inserted, *(entry.id for entry in gone)), plan.reason)
             for entry in gone:
                 if entry.id in replaced:
                     self._touched[plan.stage].add(entry.id)
@@ -176,6 +176,10 @@ class Tally:
         before, saved_before = self._acts.get((question, stage), (0, 0))
         self._acts[question, stage] = before + messages, saved_before + saved
 
+    def _reason_of(self, edit: Edit) -> Reason:
+        """Why; what is gone may have been shortened before, and is another entry then."""
+        return self._reasons[edit.inserted[0] if edit.inserted else edit.removed[0].id]
+
     def outcome(
         self, policy: Policy, summarizer: Summarizer, before: Sequence[Entry], after: Sequence[Entry]
     ) -> Replayed:
@@ -189,7 +193,7 @@ class Tally:
             before=count(before),
             after=count(after),
             edits=edits,
-            reasons=tuple(self._reasons[(edit.inserted or edit.removed)[0]] for edit in edits),
+            reasons=tuple(map(self._reason_of, edits)),
             reason=self._reason,
             kept=kept_prefix(before, edits, self._counter),
             stages=tuple(self.stages),

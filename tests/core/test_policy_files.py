@@ -170,6 +170,11 @@ def test_what_is_written_is_read_as_the_same(
     assert policy_from_toml(as_toml(policy), "robust") == policy
 
 
+def test_half_a_surrogate_pair_does_not_make_a_file_that_cannot_be_read() -> None:
+    made = as_toml(replace(preset("robust"), note="a\ud800b"))
+    assert policy_from_toml(made.encode().decode(), "robust").note == "a\ufffdb"
+
+
 def test_a_written_policy_leaves_nothing_to_a_default() -> None:
     text = as_toml(preset("robust"))
     for layer in ("truncate", "clear", "summarize"):

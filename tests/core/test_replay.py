@@ -311,3 +311,12 @@ class TestAlways:
         assert messages_of(told.entries) == messages_of(whole.entries)
         apart: dict[str, Any] = {"said": (), "entries": (), "edits": (), "reasons": (), "reason": None}
         assert told._replace(**apart) == whole._replace(**apart)
+
+
+async def test_a_result_that_was_shortened_and_then_taken_out_has_its_reason() -> None:
+    orphan = {"role": "tool", "tool_call_id": "call_9", "content": "x" * 2000}
+    told = await replay_of([SYSTEM, orphan, *asked(1, log(1))], CAREFUL)
+
+    assert messages_of(apply(told.said, told.edits)) == messages_of(told.entries)
+    assert orphan["tool_call_id"] not in [message.get("tool_call_id") for message in messages_of(told.entries)]
+    assert len(told.reasons) == len(told.edits)

@@ -176,6 +176,12 @@ class TestRefused:
         said = refusal(tmp_path, text=f"{name} = {value}")
         assert said == ("settings.too_small", {"source": place, **expected})
 
+    def test_numbers_that_nothing_can_be_reckoned_with(self, tmp_path: Path) -> None:
+        for name in ("limit", "keep", "keep_turns", "window"):
+            flag = "--" + name.replace("_", "-")
+            said = refusal(tmp_path, flags={name: 10**400})
+            assert said == ("settings.too_large", {"source": flag, "most": 1_000_000_000})
+
     @pytest.mark.parametrize(
         ("variable", "value", "reason"),
         [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -141,7 +142,14 @@ class TestDefaultCommand:
 
     @pytest.mark.parametrize(
         ("option", "value"),
-        [("--limit", "-1"), ("--keep", "-1"), ("--keep-turns", "0"), ("--window", "0"), ("--limit", "many")],
+        [
+            ("--limit", "-1"),
+            ("--keep", "-1"),
+            ("--keep-turns", "0"),
+            ("--window", "0"),
+            ("--window", str(10**400)),
+            ("--limit", "many"),
+        ],
     )
     def test_numbers_out_of_range(self, option: str, value: str, cli: CommandLine) -> None:
         assert option in fault_of(cli.run(cli.file, option, value), 2)
@@ -168,6 +176,24 @@ class TestDefaultCommand:
         before = cli.file.read_bytes()
         fault_of(cli.run("--new", cli.file), 3)
         assert cli.file.read_bytes() == before
+
+    @pytest.mark.parametrize("folder", ["", ".", "/"])
+    def test_a_folder_without_a_name_is_no_file(self, folder: str, cli: CommandLine) -> None:
+        assert "is a folder" in fault_of(cli.run(folder), 3)
+        assert "is a folder" in fault_of(cli.run("--new", folder), 3)
+        assert "is a folder" in fault_of(cli.run("apply", "clear", cli.file, "-o", folder), 3)
+        assert "is a folder" in fault_of(cli.run("run", cli.file, "-o", folder), 3)
+
+    def test_no_lock_is_left_beside_a_folder(self, cli: CommandLine, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        before = sorted(tmp_path.iterdir())
+        fault_of(cli.run("apply", "clear", cli.file, "-o", tmp_path / "folder"), 3)
+        assert sorted(tmp_path.iterdir()) == before
+
+    def test_what_was_given_is_not_said_at_any_length(self, cli: CommandLine) -> None:
+        said = fault_of(cli.run("apply", "x" * 100_000), 2)
+        assert len(said) < 2000
+        assert said.endswith("--help\n")
 
     def test_hostile_names_are_shown_harmlessly(self, cli: CommandLine) -> None:
         said = fault_of(cli.run("\x1b]0;gone\x07\u202egnp.nosj\nx"), 3)
@@ -305,6 +331,21 @@ class TestLists:
         (folder / "mine.toml").write_text(text.replace('estimator = "meowgent"', 'estimator = "chars4"'), "utf-8")
         cli.config.write_text('policy = "mine"', "utf-8")
         assert answer_of(cli.run("context", cli.file, "--json"))["estimator"] == "chars4"
+
+    def test_a_policy_with_hostile_texts_is_printed_as_a_harmless_file(self, cli: CommandLine) -> None:
+        folder = cli.config.parent / "policies"
+        folder.mkdir(parents=True)
+        text = cli.run("policies", "show", "robust", "--toml").stdout
+        note = r'note = "\u001b[2J\u009b31m\u0085\u2028\u202e\ufeff\U000e0041水"'
+        (folder / "mine.toml").write_text(re.sub("(?m)^note = .*", lambda _: note, text), "utf-8")
+        cli.environment["LC_ALL"], cli.environment["PYTHONIOENCODING"] = "C", "ascii"
+
+        made = cli.shell("policies", "show", "mine", "--toml").stdout
+
+        assert made.decode().replace("\n", "").isprintable()
+        (folder / "copy.toml").write_bytes(made)
+        told = [answer_of(cli.run("policies", "show", name, "--json"))["policy"]["note"] for name in ("mine", "copy")]
+        assert told == ["\x1b[2J\x9b31m\x85\u2028\u202e\ufeff\U000e0041水"] * 2
 
     def test_an_unknown_policy_names_the_known_ones(self, cli: CommandLine) -> None:
         assert "meowgent" in fault_of(cli.run("policies", "show", "none"), 2)

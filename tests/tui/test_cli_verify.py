@@ -145,6 +145,9 @@ class TestFilesThatCannotBeVerified:
     def test_a_file_that_cannot_be_loaded(self, source: str, said: str, cli: CommandLine) -> None:
         assert said in fault_of(cli.run("verify", written(cli, source)), 3)
 
+    def test_no_number_of_seconds(self, cli: CommandLine) -> None:
+        assert "--seconds" in fault_of(cli.run("verify", written(cli, CUT), "--seconds", "nan"), 2)
+
     def test_a_file_that_never_ends(self, cli: CommandLine) -> None:
         said = fault_of(cli.run("verify", written(cli, CUT + "while True: pass\n"), "--seconds", 1), 3)
         assert "no answer within 1 s" in said

@@ -44,6 +44,9 @@ _COMMANDS = {
 }
 """Where each command lives; a module is imported when its command is asked for, since `open` should start at once."""
 
+HALF = 600
+"""Characters at either end of a complaint that are said: what was given may have any length."""
+
 _EXIT_CODES = {"parameter": USAGE, "policy": USAGE, "settings": USAGE, "workspace": USAGE, "model": ENDPOINT}
 """By what a reason is about; all others are about files."""
 
@@ -211,8 +214,11 @@ def _usage(error: click.ClickException) -> str:
 
 def _complain(exit_code: int, sentence: str) -> int:
     """Say a failure in one line on standard error."""
+    said = " ".join(sentence.split())
+    if len(said) > 2 * HALF:
+        said = f"{said[:HALF]} … {said[-HALF:]}"
     with suppress(OSError):  # where nobody listens, the exit code still says it
-        click.echo(f"triptych: {shown(' '.join(sentence.split()))}", err=True)
+        click.echo(f"triptych: {shown(said)}", err=True)
     return exit_code
 
 

@@ -98,7 +98,9 @@ def _held(path: Path) -> Iterator[None]:
     lock = SessionLock(path)
     try:
         lock.take()
-    except SessionFileError:
+    except SessionFileError as error:
+        if error.reason.id != "session.in_use":
+            raise
         sentence = _("{file} is open in a window and was not written; close it there, or use -o with another name")
         raise Fault(FILE, sentence.format(file=shown(path))) from None
     try:

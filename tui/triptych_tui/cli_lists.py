@@ -83,7 +83,7 @@ def policies_show(name: str, toml: bool, json_wanted: bool) -> None:
         print_json({"policy": plain(policy)})
         return
     if toml:
-        print_lines(as_toml(policy).splitlines())
+        click.echo(as_toml(policy).encode(), nl=False)  # a TOML file is UTF-8, whatever the terminal is
         return
     rows: list[tuple[str, str]] = []
     for key, value in plain(policy).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from triptych.settings import SettingsError
 from triptych_tui.cli_support import (
     FILE,
     STANDARD_INPUT,
@@ -77,6 +79,8 @@ NO_ANSWER = {
 def verify(ctx: click.Context, file: str, maps: tuple[str, ...], seconds: float, json_wanted: bool) -> None:
     from triptych.verifying.comparing import Verification
 
+    if math.isnan(seconds):  # which is in every range
+        raise SettingsError("settings.not_a_number", source="--seconds", value="nan")
     called = _called(maps)
     with Verification(_source(file), called, seconds) as verification:
         loaded = verification.load()

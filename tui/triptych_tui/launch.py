@@ -14,7 +14,7 @@ from triptych.policy import Policy, policy_from_table, preset, preset_names
 from triptych.reasons import Reason, TriptychError
 from triptych.session import Session
 from triptych.settings import Settings, chosen_model, default_config_path
-from triptych.storage.atomic import is_there, move_aside
+from triptych.storage.atomic import is_folder, is_there, move_aside
 from triptych.storage.journal import journal_path
 from triptych.storage.kept_session import KeptSession, Past, begun, list_alone, opened, remembered
 from triptych.storage.places import default_session_path, sessions_folder
@@ -121,6 +121,8 @@ def open_session(
     settings = launch.settings
     policy = _policy_named(settings.policy)
     path = launch.path or default_session_path()
+    if is_folder(path):  # first, since a workspace in it would seem to be what is wrong
+        raise SessionFileError("file.is_folder", path=str(path))
     workspace = _workspace(settings, path)
     model = chosen_model(settings, environment, pace=READING_PACE)
     content = _content(launch, path, before_writing)

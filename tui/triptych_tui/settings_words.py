@@ -14,6 +14,7 @@ SETTINGS: Mapping[str, str] = {
     "parameter.not_one_of": N_("{name} is “{value}”, but must be one of {known}. Nothing was changed."),
     "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger."),
     "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
+    "settings.too_large": N_("{source} is larger than {most:,}."),
     "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),
     "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
     "settings.not_text": N_("{source} is {value}, but must be text in quotation marks."),

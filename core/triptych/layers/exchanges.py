@@ -15,7 +15,7 @@ from triptych.messages import (
     is_result,
     is_tool_response,
     role_of,
-    tool_calls,
+    tool_call_at,
 )
 
 Place = tuple[int, int]
@@ -50,7 +50,7 @@ def owners(messages: Sequence[Message]) -> dict[int, Place]:
 
 def called(messages: Sequence[Message], owner: Place) -> ToolCall:
     """The call at a place."""
-    return tool_calls(messages[owner[0]])[owner[1]]
+    return tool_call_at(messages[owner[0]], owner[1])
 
 
 def first_unanswered(messages: Sequence[Message]) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from triptych.entries import Entry, messages_of
 from triptych.layers.cutting import shortened
-from triptych.layers.exchanges import called, owners
+from triptych.layers.exchanges import owners
 from triptych.messages import (
     PICTURE_SIGN,
     Message,
@@ -44,7 +44,7 @@ def rendered(
     """
     messages = messages_of(entries)
     owner_of = owners(messages)
-    numbers: dict[tuple[int, int], int] = {}
+    numbered: dict[tuple[int, int], str] = {}
     for index in chosen:
         message = messages[index]
         if original_of is not None and (original := original_of(entries[index].id)) is not None:
@@ -54,17 +54,13 @@ def rendered(
             label = "[tool]"
         elif is_result(message):
             owner = owner_of.get(index)
-            number = numbers.get(owner) if owner is not None else None
-            label = "[result]" if owner is None or number is None else _label(messages, owner, number)
+            label = f"[result{numbered.get(owner, '') if owner is not None else ''}]"
         if text := _said(message):
             yield _clipped(f"{label} {text}", longest)
         for position, call in enumerate(tool_calls(message)):
-            number = numbers[index, position] = len(numbers) + 1
+            number = len(numbered) + 1
+            numbered[index, position] = f" {number} of {call.name}"
             yield _clipped(f"[call {number}] {call.name}({call.arguments})", longest)
-
-
-def _label(messages: Sequence[Message], owner: tuple[int, int], number: int) -> str:
-    return f"[result {number} of {called(messages, owner).name}]"
 
 
 def _said(message: Message) -> str:

@@ -72,6 +72,13 @@ def moved_aside(path: Path) -> list[Path]:
     return []
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a folder has this name; a name that no file can have is none."""
+    with suppress(OSError):
+        return path.is_dir()
+    return False
+
+
 def is_there(path: Path) -> bool:
     """Whether there is something at `path`; where that cannot be told, writing there will say why."""
     with suppress(OSError, ValueError):

@@ -41,7 +41,7 @@ _BATCH = 512
 def journal_path(session: Path) -> Path:
     """Where the journal of a session file is: `talk.json` and `talk.txt` have each their own."""
     name = session.stem if session.suffix.casefold() == ".json" else session.name
-    return session.with_name(name + ".journal.jsonl")
+    return session.parent / f"{name}.journal.jsonl"  # a folder's name may be empty
 
 
 class Journal:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triptych.storage.atomic import make_private_folder
+from triptych.storage.atomic import is_folder, make_private_folder
 from triptych.storage.session_file import SessionFileError
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ class SessionLock:
         self._held: tuple[BaseFileLock, tuple[int, int]] | None = None
 
     def take(self) -> None:
-        """Hold the lock from now on. Raises SessionFileError when another program holds it."""
+        """Hold the lock from now on. Raises SessionFileError when another program holds it, or it is a folder's."""
+        if is_folder(self._session):
+            raise SessionFileError("file.is_folder", path=str(self._session))
         path = lock_path(self._session)
         if self._held is not None and self._held[1] == _identity(path):
             return
