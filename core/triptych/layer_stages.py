@@ -1,6 +1,6 @@
 """The stages at which the program itself changes the list: the layers, the decision before layer 3, repairs.
 
-A turn comes by them around its requests; a replay comes by them around the requests that were made once.
+A turn enters them around its requests, a replay around the requests that were made once.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class LayerStages:
         self._summary_refused = False  # once in this turn, which would be so again
 
     async def run(self, stages: Iterable[Stage]) -> None:
-        """Come by these stages, those that the policy has something to do at."""
+        """Enter these stages, those that the policy has something to do at."""
         for stage in stages:
             if not self._session.policy.runs(stage):
                 continue

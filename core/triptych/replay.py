@@ -137,7 +137,7 @@ class _Replay:
         self._due = policy.every_request  # the layers run before the next request
         self._answered = False
         self._summary_asked_for = False
-        self._tells = False  # the outcome has every stage
+        self._lists_stages = False  # the outcome has every stage
         self._made_up_question: Entry | None = None
 
     # What happens
@@ -165,7 +165,7 @@ class _Replay:
 
     async def cut_what_came_in(self) -> None:
         """Layer 1 on the results that no layer has touched."""
-        self._tells = True
+        self._lists_stages = True
         parameters, session = self._policy.truncate, self._list.session
         if parameters is None or not self._policy.runs("truncate") or not self._policy.has("truncate"):
             return
@@ -176,7 +176,7 @@ class _Replay:
             session.perform(plan, 0)
 
     async def ask(self, *, pending: bool) -> None:
-        """Come by the stages of a question up to its request; `pending`: the list ends with it already."""
+        """Enter the stages of a question up to its request; `pending`: the list ends with it already."""
         self._begin_turn()
         if not pending:
             self._made_up_question = Entry(self._list.session.new_ids(1), {"role": "user", "content": ""})
@@ -221,7 +221,7 @@ class _Replay:
         return LayerStages(self._list.session, 0, self._summarizer, Toolbox(), self._enter, self._wait)
 
     async def _run(self, stages: Iterable[Stage]) -> None:
-        if not (self._may_summarize or self._looked_at or self._tells):
+        if not (self._may_summarize or self._looked_at or self._lists_stages):
             return
         self._list.flush()
         await self._layers.run(stage for stage in stages if stage != "save")
@@ -236,7 +236,7 @@ class _Replay:
             self._summary_asked_for = True
             return
         changes = plan is not None and bool(plan.edits)
-        self._tally.come_by(stage, reason, applied=changes, tell=self._tells)
+        self._tally.enter(stage, reason, applied=changes, listed=self._lists_stages)
         if stage == "summarize":
             self._tally.failed += self._summary_asked_for and not changes
             self._summary_asked_for = False

@@ -21,15 +21,15 @@ class Restored(NamedTuple):
 
 def restored(base: tuple[Entry, ...], changes: Iterable[Change]) -> Restored:
     """The timeline that these changes made of a list, one after the other, as far as they fit together."""
-    replay = _Replay(base)
-    kept = [change for each in changes if (change := replay.follow(each)) is not None]
-    if replay.is_sound:
-        return Restored(replay.at_head(), tuple(kept), 0)
-    kept.append(Move("switch", replay.newest_kept()))
-    return restored(base, kept)._replace(lost=replay.lost)
+    restoration = _Restoration(base)
+    kept = [change for each in changes if (change := restoration.follow(each)) is not None]
+    if restoration.is_sound:
+        return Restored(restoration.at_head(), tuple(kept), 0)
+    kept.append(Move("switch", restoration.newest_kept()))
+    return restored(base, kept)._replace(lost=restoration.lost)
 
 
-class _Replay:
+class _Restoration:
     """Takes each step on a list of its own. One that does not fit has its place in the tree all the same: moves tell
     where they lead by that."""
 

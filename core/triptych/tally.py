@@ -30,8 +30,8 @@ class Act(NamedTuple):
     saved: int
 
 
-class StageTold(NamedTuple):
-    """A stage that was come by, what it found, and whether it changed the list."""
+class StageOutcome(NamedTuple):
+    """A stage that was entered, what it found, and whether it changed the list."""
 
     stage: Stage
     reason: Reason
@@ -44,8 +44,8 @@ class Replayed(NamedTuple):
     said: the list as it was said, its entries numbered anew; entries: the list at the end. before, after: their sizes.
     edits: the difference between the two, planned against the former, with a reason for each in `reasons`.
     kept: the beginning that the two lists have in common.
-    reason: of the stage that changed the list last; where none did, of the last that was come by; None without one.
-    stages: those that were come by, with what they found; `next_question` alone tells them.
+    reason: of the stage that changed the list last; where none did, of the last that was entered; None without one.
+    stages: those that were entered, with what they found; `next_question` alone tells them.
     acts: what changed the list, in order, what a stage did at one question together.
     requests: how many were made; peak: tokens of the largest; over_window: how many had more tokens than the window,
         where that is known.
@@ -67,7 +67,7 @@ class Replayed(NamedTuple):
     reasons: tuple[Reason, ...]
     reason: Reason | None
     kept: Count
-    stages: tuple[StageTold, ...]
+    stages: tuple[StageOutcome, ...]
     acts: tuple[Act, ...]
     requests: int
     peak: int
@@ -122,7 +122,7 @@ class Tally:
 
     def __init__(self, counter: TokenCounter) -> None:
         self.failed = 0
-        self.stages: list[StageTold] = []
+        self.stages: list[StageOutcome] = []
         self._reason: Reason | None = None
         self._reasons: dict[Entry | int, Reason] = {}  # of what stands somewhere now; of what is gone, by its id
         self._counter = counter
@@ -132,12 +132,12 @@ class Tally:
         self._removed: set[int] = set()
         self._requests = self._peak = self._over_window = self._rebilled = 0
 
-    def come_by(self, stage: Stage, reason: Reason, *, applied: bool, tell: bool) -> None:
-        """A stage is come by; `tell` it in the outcome."""
+    def enter(self, stage: Stage, reason: Reason, *, applied: bool, listed: bool) -> None:
+        """A stage is entered; `listed` in the outcome or not."""
         if applied or not self._acts:
             self._reason = reason
-        if tell:
-            self.stages.append(StageTold(stage, reason, applied))
+        if listed:
+            self.stages.append(StageOutcome(stage, reason, applied))
 
     def cut(self, question: int, said: Entry, cut: Entry, reason: Reason) -> None:
         """Layer 1 has cut a result that came in."""

@@ -112,7 +112,7 @@ def roles(found: Difference) -> str:
         ),
     ],
 )
-def test_a_fault_in_talks_is_shown_by_a_short_talk(
+def test_a_fault_in_conversations_is_shown_by_a_short_one(
     right: str, wrong: str, name: str, hint: str | None, kept: str
 ) -> None:
     found = difference(changed((right, wrong)), name)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from triptych.verifying.talks import IN_TEXT, SYSTEM, WAITING, long_talks, talks
+from triptych.verifying.conversations import IN_TEXT, SYSTEM, WAITING, conversations, long_conversations
 from triptych_assets import FOLDER
 
 Given = dict[str, Any]
@@ -40,42 +40,42 @@ def _cut_tool_result() -> Iterator[Given]:
 
 def _clean_old_tool_result() -> Iterator[Given]:
     # 0 last, so that who clears nothing at all is not told of a fault that only 0 has.
-    return ({"messages": messages, "keep": keep} for keep in (1, 2, 3, 0) for messages in talks())
+    return ({"messages": messages, "keep": keep} for keep in (1, 2, 3, 0) for messages in conversations())
 
 
 def _classify() -> Iterator[Given]:
-    return ({"messages": messages, "keep_turns": keep} for messages in talks() for keep in range(1, 4))
+    return ({"messages": messages, "keep_turns": keep} for messages in conversations() for keep in range(1, 4))
 
 
 def _render() -> Iterator[Given]:
-    for messages in talks(system=False):
+    for messages in conversations(system=False):
         yield {"msgs": messages}
     for content in ("", " ", "两行\n文字", "[user] q"):
         yield {"msgs": [{"role": "user", "content": content}, {"role": "assistant", "content": content}]}
 
 
 def _rebuild() -> Iterator[Given]:
-    for messages in talks():
+    for messages in conversations():
         for keep in range(1, 3):
             yield {"messages": messages, "keep_turns": keep, "summary": "s"}
-    for messages in long_talks(range(2, 5)):
+    for messages in long_conversations(range(2, 5)):
         for summary in SUMMARIES:
             yield {"messages": messages, "keep_turns": 1, "summary": summary}
 
 
 def _compact() -> Iterator[Given]:
-    for messages in long_talks(range(7)):
+    for messages in long_conversations(range(7)):
         for summary in SUMMARIES:
             yield {"messages": messages, "summary": summary}
 
 
 def _save() -> Iterator[Given]:
-    yield from ({"history": messages} for messages in talks(most_turns=1))
+    yield from ({"history": messages} for messages in conversations(most_turns=1))
     yield {"history": [SYSTEM, {"role": "user", "content": '你好 🙂 "x" \\ \n\t é'}]}
 
 
 def _load() -> Iterator[Given]:
-    for messages in talks(most_turns=1):
+    for messages in conversations(most_turns=1):
         yield {"text": json.dumps(messages, ensure_ascii=False, indent=2)}
     yield {"text": json.dumps([SYSTEM, {"role": "user", "content": "你好 🙂"}])}
 
@@ -95,15 +95,15 @@ def _images() -> Iterator[Given]:
 
 def _turn_separation() -> Iterator[Given]:
     yield {"history_messages": []}
-    yield from ({"history_messages": messages} for messages in talks(IN_TEXT[:3]))
+    yield from ({"history_messages": messages} for messages in conversations(IN_TEXT[:3]))
     for content in ("<tool_response>", " <tool_response>\nx", "看 <tool_response>", "<tool_respons>"):
         yield {"history_messages": [SYSTEM, WAITING, {"role": "user", "content": content}]}
 
 
 def _pruner() -> Iterator[Given]:
     for keep in range(1, 3):
-        yield from ({"history_messages": messages, "keep_turns": keep} for messages in talks(IN_TEXT))
-    for messages in talks(IN_TEXT, most_turns=1):
+        yield from ({"history_messages": messages, "keep_turns": keep} for messages in conversations(IN_TEXT))
+    for messages in conversations(IN_TEXT, most_turns=1):
         if messages != [SYSTEM]:  # the lesson's turns[-0] needs a turn
             yield {"history_messages": messages, "keep_turns": 0}
 
@@ -129,9 +129,9 @@ _NO_SESSIONS: list[Any] = [[], {}, None, [WAITING]]
 _REFUSED: dict[str, list[Given]] = {
     "cut_tool_result": [{"text": text, "limit": limit} for limit in (-1, -2) for text in ("", DIGITS)],
     "classify_old_and_kept_msgs": [
-        {"messages": messages, "keep_turns": keep} for keep in (0, -1) for messages in talks(most_turns=1)
+        {"messages": messages, "keep_turns": keep} for keep in (0, -1) for messages in conversations(most_turns=1)
     ],
-    "rebuild": [{"messages": messages, "keep_turns": 0, "summary": "s"} for messages in talks(most_turns=1)],
+    "rebuild": [{"messages": messages, "keep_turns": 0, "summary": "s"} for messages in conversations(most_turns=1)],
     "load_session": [{"text": json.dumps(saved)} for saved in _NO_SESSIONS],
 }
 

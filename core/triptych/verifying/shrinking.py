@@ -11,9 +11,9 @@ from triptych.verifying.cases import Given
 MOST_TRIES = 400
 
 READABLE = 8
-"""Characters that a message may keep: a talk of empty messages is hard to read."""
+"""Characters that a message may keep: a conversation of empty messages is hard to read."""
 
-_TALKS = ("messages", "msgs", "history", "history_messages")
+_CONVERSATIONS = ("messages", "msgs", "history", "history_messages")
 
 
 def shrunk(given: Given, differs: Callable[[Given], bool], tries: int = MOST_TRIES) -> Given:
@@ -40,16 +40,16 @@ def _smaller(given: Given) -> Iterator[Given]:
 
 
 def _smaller_values(name: str, value: Any) -> Iterator[Any]:
-    if name in _TALKS:
+    if name in _CONVERSATIONS:
         refused = would_be_refused(value)
-        yield from (each for each in _smaller_talks(value) if refused or not would_be_refused(each))
+        yield from (each for each in _smaller_conversations(value) if refused or not would_be_refused(each))
     elif isinstance(value, str | list) and name != "summary":
         yield from _shorter(value)
     elif type(value) is int and value > 1:
         yield value - 1
 
 
-def _smaller_talks(messages: list[Any]) -> Iterator[list[Any]]:
+def _smaller_conversations(messages: list[Any]) -> Iterator[list[Any]]:
     first = 1 if messages and messages[0].get("role") == "system" else 0
     for rest in _without_some(messages[first:]):
         yield [*messages[:first], *rest]

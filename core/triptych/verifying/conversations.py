@@ -1,4 +1,4 @@
-"""Small talks, all there are up to a size, the smallest first: what verified functions are tried on."""
+"""Small conversations, all there are up to a size, the smallest first: what verified functions are tried on."""
 
 from __future__ import annotations
 
@@ -73,8 +73,10 @@ IN_TEXT: tuple[Shape, ...] = (
 )
 
 
-def talks(shapes: tuple[Shape, ...] = SHAPES, most_turns: int = 2, *, system: bool = True) -> Iterator[list[Message]]:
-    """Every talk of up to `most_turns` turns of these shapes, each also with a question that waits."""
+def conversations(
+    shapes: tuple[Shape, ...] = SHAPES, most_turns: int = 2, *, system: bool = True
+) -> Iterator[list[Message]]:
+    """Every conversation of up to `most_turns` turns of these shapes, each also with a question that waits."""
     for turns in range(most_turns + 1):
         for chosen in product(shapes, repeat=turns):
             calls = count(1)
@@ -85,8 +87,8 @@ def talks(shapes: tuple[Shape, ...] = SHAPES, most_turns: int = 2, *, system: bo
             yield [*messages, dict(WAITING)]
 
 
-def long_talks(turns: range) -> Iterator[list[Message]]:
-    """Talks of so many turns, plain ones and ones with calls by turns."""
+def long_conversations(turns: range) -> Iterator[list[Message]]:
+    """Conversations of so many turns, plain ones and ones with calls by turns."""
     for each in turns:
         for first in range(len(SHAPES) if each else 1):
             calls = count(1)
