@@ -239,3 +239,12 @@ def user_indices(messages: Sequence[Message]) -> list[int]:
 def turn_starts(messages: Sequence[Message]) -> list[int]:
     """The indices of user messages that start a turn: results in the text protocol start none."""
     return [i for i, message in enumerate(messages) if message.get("role") == "user" and not is_tool_response(message)]
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates replaced, which JSON escapes can smuggle in and no file or request can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -8,6 +8,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from triptych.layers.parameters import ParameterError
+from triptych.messages import encodable
 from triptych.reasons import Reason, TriptychError
 
 NONE = "none"
@@ -80,9 +81,11 @@ def _value(hint: Any, value: Any, policy: str, where: str, *, lenient: bool) -> 
         return built(kind, value, policy, f"{where}.", lenient=lenient)
     expected = _expected(kind)
     if expected is list and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return tuple(value)
+        return tuple(map(encodable, value))
+    if isinstance(value, str) and expected is str:
+        return encodable(value)  # whether it is one of several texts is the parameters' to say
     if type(value) is expected is not list or (type(value) is int and expected is float):
-        return value  # whether it is one of several texts is the parameters' to say
+        return value
     raise PolicyError(
         "policy.wrong_type",
         policy=policy,

@@ -18,6 +18,8 @@ from triptych.layers.parameters import MOST, ParameterError
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.policy import Policy, as_table, policy_from_table, preset, preset_names
+from triptych.policy_files import as_toml
+from triptych.policy_files import read as read_policy
 from triptych.reasons import Reason, TriptychError
 from triptych.session import Session
 from triptych.settings import Settings
@@ -49,6 +51,17 @@ async def kept(path: Path, *policies: Policy) -> Session:
 def test_a_policy_is_the_same_after_json(name: str) -> None:
     policy = replace(preset(name), edited=True, off=("truncate",))
     assert policy_from_table(json.loads(json.dumps(as_table(policy)))) == policy
+
+
+def test_a_policy_holds_nothing_that_no_file_and_no_request_could(tmp_path: Path) -> None:
+    table = as_table(ROBUST)
+    table["clear"]["placeholder"] = "a\ud800b"
+    table["clear"]["exclude_tools"] = ["\udfff"]
+    clear = policy_from_table(table).clear
+    assert clear is not None
+    assert (clear.placeholder, clear.exclude_tools) == ("a\ufffdb", ("\ufffd",))
+    (tmp_path / "own.toml").write_text(as_toml(policy_from_table(table)), "utf-8")
+    assert read_policy(tmp_path / "own.toml").clear == clear
 
 
 def test_what_a_later_version_has_in_a_policy_is_passed_over() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from triptych.messages import Message
+from triptych.messages import Message, encodable
 from triptych.models.base import Delta, Finish, FinishReason, ReasoningDelta, TextDelta, ToolCallDelta, UsageReport
 from triptych.tokens import Usage
 
@@ -67,7 +67,7 @@ class AnswerBuilder:
     @property
     def text(self) -> str:
         """The text so far."""
-        return _encodable("".join(self._text))
+        return encodable("".join(self._text))
 
     @property
     def is_empty(self) -> bool:
@@ -85,7 +85,7 @@ class AnswerBuilder:
     def message_without_calls(self) -> Message:
         """What was said, and as `reasoning_content` what was thought: some endpoints want that back between calls."""
         message: Message = {"role": "assistant", "content": self.text}
-        if reasoning := _encodable("".join(self._reasoning)):
+        if reasoning := encodable("".join(self._reasoning)):
             message["reasoning_content"] = reasoning
         return message
 
@@ -95,9 +95,9 @@ class AnswerBuilder:
         made_up = (name for number in range(1, 2 * len(self._calls) + 1) if (name := f"call_{number}") not in taken)
         for _, call in sorted(self._calls, key=lambda indexed: indexed[0]):
             yield {
-                "id": _encodable(call.id or next(made_up)),
+                "id": encodable(call.id or next(made_up)),
                 "type": "function",
-                "function": {"name": _encodable(call.name), "arguments": _encodable("".join(call.arguments))},
+                "function": {"name": encodable(call.name), "arguments": encodable("".join(call.arguments))},
             }
 
 
@@ -109,12 +109,3 @@ def _is_other(call: _Call, piece: ToolCallDelta) -> bool:
         return isinstance(json.loads("".join(call.arguments)), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates replaced, which JSON escapes can smuggle in and no file or request can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
