@@ -25,9 +25,8 @@ LAYER_STAGES: frozenset[Stage] = frozenset({"truncate", "clear", "prune", "summa
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 _FIXED_ORDER: tuple[Stage, ...] = ("receive", "request", "tool", "append", "answer", "save")
-
-
-_EXCLUSIVE = ("turns", "window_share", "tokens", "messages", "on_overflow_only")
+_CONDITIONS = ("turns", "window_share", "tokens", "messages", "on_overflow_only")
+"""Fields of a trigger of which at most one is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +59,16 @@ class Trigger:
         at_least("reserve_tokens", self.reserve_tokens, 0)
         if self.window_share is not None and not 0 < self.window_share <= 1:
             raise ParameterError("parameter.not_a_share", name="window_share", value=self.window_share)
-        if len(self._names()) > 1:
-            raise ParameterError("parameter.two_triggers", names=", ".join(self._names()))
+        if len(self._set_conditions()) > 1:
+            raise ParameterError("parameter.two_triggers", names=", ".join(self._set_conditions()))
 
-    def _names(self) -> list[str]:
-        return [name for name in _EXCLUSIVE if getattr(self, name) not in (None, False)]
+    def _set_conditions(self) -> list[str]:
+        return [name for name in _CONDITIONS if getattr(self, name) not in (None, False)]
 
     @property
     def by_hand_only(self) -> bool:
         """Whether layer 3 never runs by itself."""
-        return not self._names()
+        return not self._set_conditions()
 
     def threshold(self, window: int) -> int | None:
         """How full a window of this size is, in tokens, when layer 3 runs; None where it does not go by the window."""
@@ -154,30 +153,31 @@ class Policy:
         return replace(self, off=tuple(off if layer in self.off else [*off, layer]))
 
     def with_parameters(self, layer: Layer, parameters: object) -> Policy:
-        """The policy with other parameters of a layer. The lesson's trigger by turns moves along with `keep_turns`."""
-        changed = replace(self, edited=True, **{layer: parameters})  # type: ignore[arg-type]
-        summarize = changed.summarize
-        if layer == "summarize" and summarize and summarize.flavour == "lesson" and changed.trigger.turns:
-            return replace(changed, trigger=replace(changed.trigger, turns=summarize.keep_turns))
-        return changed
+        """The policy with other parameters of a layer, edited in a session."""
+        return replace(self._with(layer, parameters), edited=True)
 
     def with_options(
         self, *, limit: int | None = None, keep: int | None = None, keep_turns: int | None = None
     ) -> Policy:
         """The policy with numbers given on the command line, where it has the layer they belong to.
 
-        `keep_turns` is layer 3's; the lesson's trigger by turns moves along with it: there they are one number.
+        `keep_turns` is layer 3's.
         """
         changed = self
         if limit is not None and changed.truncate:
-            changed = replace(changed, truncate=changed.truncate.with_limit(limit))
+            changed = changed._with("truncate", changed.truncate.with_limit(limit))
         if keep is not None and changed.clear:
-            changed = replace(changed, clear=replace(changed.clear, keep=keep))
+            changed = changed._with("clear", replace(changed.clear, keep=keep))
         if keep_turns is not None and changed.summarize:
-            summarize = changed.summarize.with_turns(keep_turns)
-            moves_along = changed.trigger.turns and changed.summarize.flavour == "lesson"
-            trigger = replace(changed.trigger, turns=keep_turns) if moves_along else changed.trigger
-            changed = replace(changed, summarize=summarize, trigger=trigger)
+            changed = changed._with("summarize", changed.summarize.with_turns(keep_turns))
+        return changed
+
+    def _with(self, layer: Layer, parameters: object) -> Policy:
+        """Other parameters of a layer. The lesson's trigger by turns moves along: there the two are one number."""
+        changed = replace(self, **{layer: parameters})  # type: ignore[arg-type]
+        summarize = changed.summarize
+        if layer == "summarize" and summarize and summarize.flavour == "lesson" and changed.trigger.turns:
+            return replace(changed, trigger=replace(changed.trigger, turns=summarize.keep_turns))
         return changed
 
 
