@@ -108,7 +108,7 @@ class TestVerdicts:
         assert told["functions"][0]["first_difference"]["theirs"] == "y" * 5000
 
     def test_the_help_says_that_the_file_is_executed(self, cli: CommandLine) -> None:
-        told = " ".join(cli.run("verify", "--help").stdout.split())
+        told = " ".join(cli.shell("verify", "--help").stdout.decode().split())
         assert "FILE.py is executed, in a process of its own but with all your rights: run only what you trust." in told
 
 
