@@ -105,22 +105,21 @@ def compare(
     reading = read_session(file)
     ahead = origin == "now"
     recording = Recording(entries_in(file, reading), remembered=False) if ahead else _recording_in(file, reading)
+    window, counter = window_of(settings, model), TokenCounter(ESTIMATORS[policies[0].estimator])
+    summarizers = [_summarizer(recording, policy, model, window, counter, ahead=ahead) for policy in policies]
+    host = "" if model.offline else host_of(settings.base_url or OPENAI_URL)
+    if host:
+        _announce(summarizers, host, ask=not yes)
     comparison = Comparison(
         file=file,
         ahead=ahead,
         recording=recording,
         questions=len(turn_starts(messages_of(recording.entries))),
-        window=window_of(settings, model),
+        window=window,
         estimator=policies[0].estimator,
-        written_by="" if model.offline else host_of(settings.base_url or OPENAI_URL),
-        outcomes=(),
+        written_by=host,
+        outcomes=asyncio.run(_replayed(recording, policies, summarizers, counter, ahead=ahead)),
     )
-    counter = TokenCounter(ESTIMATORS[comparison.estimator])
-    summarizers = _summarizers(comparison, policies, model, counter)
-    if not model.offline:
-        _announce(summarizers, comparison.written_by, ask=not yes)
-    outcomes = asyncio.run(_replayed(comparison, policies, summarizers, counter))
-    comparison = comparison._replace(outcomes=outcomes)
     if json_wanted:
         print_json(_as_json(comparison))
     else:
@@ -151,13 +150,12 @@ def _model(settings: Settings, summaries: str) -> ChatModel:
     return model
 
 
-def _summarizers(
-    comparison: Comparison, policies: Sequence[Policy], model: ChatModel, counter: TokenCounter
-) -> list[Summarizer]:
-    window, said = comparison.window.tokens, comparison.recording.entries
-    granted = [most_calls(said, policy, counter, window, ahead=comparison.ahead) for policy in policies]
-    writer = writer_of_summaries(model)
-    return [Summarizer(writer, window, counter, None if model.offline else calls) for calls in granted]
+def _summarizer(
+    recording: Recording, policy: Policy, model: ChatModel, window: Window, counter: TokenCounter, *, ahead: bool
+) -> Summarizer:
+    """What writes the summaries under one policy; of a model that may cost money no more than can come due."""
+    granted = most_calls(recording.entries, policy, counter, window.tokens, ahead=ahead)
+    return Summarizer(writer_of_summaries(model), window.tokens, counter, None if model.offline else granted)
 
 
 def _announce(summarizers: Sequence[Summarizer], host: str, *, ask: bool) -> None:
@@ -174,15 +172,19 @@ def _announce(summarizers: Sequence[Summarizer], host: str, *, ask: bool) -> Non
 
 
 async def _replayed(
-    comparison: Comparison, policies: Sequence[Policy], summarizers: Sequence[Summarizer], counter: TokenCounter
+    recording: Recording,
+    policies: Sequence[Policy],
+    summarizers: Sequence[Summarizer],
+    counter: TokenCounter,
+    *,
+    ahead: bool,
 ) -> tuple[Replayed, ...]:
-    replay, said = next_question if comparison.ahead else replayed, comparison.recording.entries
-    return tuple(
-        [
-            await replay(said, policy, summarizer, counter, wait_and_tell)
-            for policy, summarizer in zip(policies, summarizers, strict=True)
-        ]
-    )
+    replay = next_question if ahead else replayed
+    outcomes = [
+        await replay(recording.entries, policy, summarizer, counter, wait_and_tell)
+        for policy, summarizer in zip(policies, summarizers, strict=True)
+    ]
+    return tuple(outcomes)
 
 
 def _as_json(comparison: Comparison) -> dict[str, Any]:
