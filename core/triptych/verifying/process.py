@@ -15,7 +15,6 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 from triptych.verifying import child
@@ -39,7 +38,7 @@ class NoAnswerError(Exception):
 class ChildProcess:
     """An isolated interpreter in an empty folder of its own, without this user's keys and home.
 
-    `cpu_seconds` bound it even where this process is killed and cannot end it. Use it as a context manager.
+    `cpu_seconds` bound it even where this process is killed and cannot end it. `close` it in any case.
     """
 
     def __init__(self, cpu_seconds: int) -> None:
@@ -60,12 +59,6 @@ class ChildProcess:
         self._lines: Queue[bytes | None] = Queue(maxsize=4)
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
-
-    def __enter__(self) -> ChildProcess:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The reply to a request. Raises NoAnswerError, after which the process is of no use."""

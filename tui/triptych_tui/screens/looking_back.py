@@ -40,10 +40,6 @@ class LookingBack:
         """Whether the list on screen is an earlier one."""
         return self._session.timeline.view != self._session.timeline.head
 
-    @property
-    def is_playing(self) -> bool:
-        return self._player is not None
-
     def moment(self) -> Moment | None:
         """What the stage bar says of the step on screen; None at the head."""
         timeline = self._session.timeline
