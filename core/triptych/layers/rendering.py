@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count
 from typing import NamedTuple
 
 from triptych.entries import Entry, messages_of
@@ -104,10 +105,9 @@ def request(prompt: str, so_far: str, piece: str) -> tuple[Message, ...]:
 
 def _fenced(tag: str, text: str) -> str:
     """The text between tags that it does not hold itself."""
-    number, name = 1, tag
-    while f"</{name}>" in text or f"<{name}>" in text:
-        number += 1
-        name = f"{tag}-{number}"
+    taken = set(re.findall(rf"</?{tag}(|-[0-9]+)>", text))
+    endings = chain([""], (f"-{number}" for number in count(2)))
+    name = tag + next(ending for ending in endings if ending not in taken)
     return f"<{name}>\n{text}\n</{name}>"
 
 
