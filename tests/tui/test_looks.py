@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_terminal import Terminal
-from tests.support_workbench import workbench
+from tests.support_workbench import SYSTEM, workbench
 from tests.tui.test_themes import contrast
 from triptych.settings import THEMES, WITHOUT_COLOUR, Settings
 from triptych_tui.app import TriptychApp
@@ -296,3 +296,29 @@ async def test_a_layer_by_hand_ends_the_zoom(tmp_path: Path) -> None:
         await until(pilot, lambda: "2 Messages" not in screen_text(app), "the panel alone")
         await pilot.press("escape")
         await until(pilot, lambda: "1 Chat" in screen_text(app) and "2 Messages" in screen_text(app), "all again")
+
+
+@pytest.mark.parametrize(("width", "key", "header"), [(110, "1", "1 Chat"), (110, "3", "3 File"), (80, "2", "~tok")])
+async def test_a_pane_that_a_panel_covers_is_shown_when_it_is_asked_for(
+    tmp_path: Path, width: int, key: str, header: str
+) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(6)))
+    async with app.run_test(size=(width, 30)) as pilot:
+        await pilot.press("f3")
+        await until(pilot, lambda: "Prompt cache" in screen_text(app), "the panel")
+        before = screen_text(app)
+        await pilot.press(key)
+        await until(pilot, lambda: "Prompt cache" not in screen_text(app), "the pane alone")
+        assert header in screen_text(app)
+        assert "next pane" in screen_text(app).splitlines()[-1], "its keys, not those of a field"
+        await pilot.press("tab")
+        await until(pilot, lambda: screen_text(app) == before, "the panel again, with the focus")
+        await pilot.press(key, "escape")
+        await until(pilot, lambda: app.screen.focused is not None and app.screen.focused.size.width > 0, "in view")
+        assert app.screen.panel_stops() == []
+
+
+async def test_names_of_layers_at_a_start_stand_apart_in_a_narrow_pane(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", [{"role": "system", "content": SYSTEM}]))
+    async with app.run_test(size=(100, 30)):
+        assert "L1 truncate L2 clear L3 summarize" in screen_text(app)

@@ -180,10 +180,10 @@ def _panel_keys(run: HandRun | None, place: str) -> Keys:
     if run is None:
         return []
     onward = _("ask for the summary") if run.awaits_request else _("apply") if run.can_apply else ""
-    outside = {"panel": onward, "messages": "", "prompt-text": _("send")}
+    outside = {"panel": onward, "prompt-text": _("send"), "chat": "", "messages": "", "file": ""}
     enter = outside.get(place, _("new line") if place == "summary-text" else _("back"))
     keys: Keys = [("Enter", enter, ""), ("ctrl+j", "" if place in outside else onward, "")]
-    stop = _("next pane") if place in ("messages", "prompt-text") else _("next field")
+    stop = _("next field") if place == "panel" or place not in outside else _("next pane")
     return [*(key for key in keys if key[1]), ("Esc", _("leave"), ""), ("tab", stop, "")]
 
 
@@ -248,14 +248,20 @@ def _layers(width: int) -> list[Row]:
     """What each layer does, as a small picture with its name below."""
     layers = (("L1", _("truncate"), "l1"), ("L2", _("clear"), "l2"), ("L3", _("summarize"), "l3"))
     names = [Span(f"{number} {word}", ink, "b") for number, word, ink in layers]
-    column = max(width_of([name]) for name in names) + 2
-    column = min(column, max((width - WELCOME_INDENT - width_of(names[-1:])) // 2, 6))
+    widths = [width_of([name]) for name in names]
+    even = max(widths) + 2
+    columns = [even] * 2 if WELCOME_INDENT + 2 * even + widths[-1] <= width else [each + 1 for each in widths[:-1]]
     rows = [
         [Span(plain(emblem[line]), name.ink) for emblem, name in zip(_EMBLEMS, names, strict=True)] for line in range(3)
     ]
     indent = Span(" " * WELCOME_INDENT)
     padded = (
-        [indent, *(span._replace(text=pad(span.text, column)) for span in row[:-1]), row[-1]] for row in (*rows, names)
+        [
+            indent,
+            *(span._replace(text=pad(span.text, column)) for span, column in zip(row, columns, strict=False)),
+            row[-1],
+        ]
+        for row in (*rows, names)
     )
     return [Row(cut_spans(row, width)) for row in padded]
 

@@ -194,20 +194,31 @@ class ThreePanes(Screen[int]):
         panel = self.panel_stops()
         places = ["prompt-text", "messages", *panel] if panel else ["prompt-text", *PANES]
         present = self.focused.id if self.focused is not None else None
-        index = places.index(present) if present in places else 0
+        place = "messages" if panel and present in PANES else present
+        index = places.index(place) if place in places else 0
         target = places[(index + direction) % len(places)]
         if target in PANES:
             self._show_pane(target)
         elif target in panel and self.has_class("-zoom"):
-            self.zoom("panel")
+            self.zoom("" if self._peeks else "panel")
         self.set_focus(self.query_one(f"#{target}"))
 
+    def _is_covered(self, pane: PaneName) -> bool:
+        """Whether a panel stands where this pane is shown."""
+        is_beside = self.has_class("-wide") or (pane == "messages" and self.has_class("-medium"))
+        return bool(self.panel_stops()) and not is_beside
+
+    @property
+    def _peeks(self) -> bool:
+        """Whether a pane that the panel covers is shown in its stead for a while."""
+        return self._is_covered(self._shown) and self.has_class(f"-zoom-{self._shown}")
+
     def _show_pane(self, pane: PaneName) -> None:
+        stays_alone = self.has_class("-zoom") and not self._peeks
         self._shown = pane
         for name in PANES:
             self.set_class(name == pane, f"-show-{name}")
-        if self.has_class("-zoom"):
-            self.zoom(pane)
+        self.zoom(pane if stays_alone or self._is_covered(pane) else "")
         self.refresh_facts()
 
     def action_zoom(self) -> None:

@@ -368,7 +368,7 @@ class Workbench(Asking):
         lines = self.query_one(SessionPane).changed_lines
         outside = self._files.outside if self._files is not None else ""
         self._head("file", file_facts(self._opened, outside, lines, previewing=planned is not None))
-        self.query_one(Tabs).show_tab(self._shown if self._run is None else "")
+        self.query_one(Tabs).show_tab(self._shown if self._run is None or self._peeks else "")
         self.query_one(Tabs).show_facts(tab_facts(self._opened))
         policy = self._session.policy
         earlier = past.moment() if past is not None else None
