@@ -116,6 +116,10 @@ class TestDefaultCommand:
             assert "policies" in shown
             assert "triptych open" not in shown
 
+    @pytest.mark.parametrize("language", ["en", "zh-Hans", "zh-Hant"])
+    def test_each_command_is_said_whole(self, cli: CommandLine, language: str) -> None:
+        assert "..." not in cli.run("--lang", language, "--help").stdout
+
     def test_what_is_not_built_is_not_offered(self, cli: CommandLine) -> None:
         shown = cli.run("--help").stdout
         assert not any(word in shown for word in ("--step", "replay"))

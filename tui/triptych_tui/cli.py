@@ -244,6 +244,7 @@ def _system_fault(error: OSError) -> str:
 def _translate_help(command: click.Command) -> None:
     for each in _with_subcommands(command):
         each.help = _(each.help) if each.help else each.help
+        each.short_help = _(each.short_help) if each.short_help else each.short_help
         each.options_metavar = _("[OPTIONS]")
         if isinstance(each, click.Group):
             each.subcommand_metavar = _("COMMAND [ARGS]...")

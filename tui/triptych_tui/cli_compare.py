@@ -68,7 +68,8 @@ class Comparison(NamedTuple):
         "hold, what requests would have cost, what each layer would have done. Answers, calls and results are used as "
         "they were said, whole where the session's journal remembers them. Without a network: summaries are written "
         "by the offline model, unless --summaries model. FILE is not changed."
-    )
+    ),
+    short_help=N_("One session under one to four policies."),
 )
 @click.argument("file", metavar="FILE")
 @option("--policy", "names", multiple=True, metavar="P", help=N_("A policy; to be repeated."))

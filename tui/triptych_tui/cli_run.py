@@ -30,7 +30,8 @@ from triptych_tui.stage_words import layer_in_words
         "A user message at the end of the list is that question; else one without words is counted and not kept. "
         "Tool results that no layer has touched are cut first, as layer 1 would have cut them when they came. "
         "Without -o nothing is written."
-    )
+    ),
+    short_help=N_("What a policy does at the next question, stage by stage."),
 )
 @click.argument("file", metavar="FILE")
 @setting("--policy", metavar="P", help=N_("The policy; see `triptych policies list`."))

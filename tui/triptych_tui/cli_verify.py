@@ -57,7 +57,8 @@ NO_ANSWER = {
         "Hold your own layer functions in FILE.py against the lesson's, on the published vectors and on generated "
         "inputs, and show the smallest input that makes a difference. FILE.py is executed, in a process of its own but "
         "with all your rights: run only what you trust."
-    )
+    ),
+    short_help=N_("Your own layer functions against the lesson's."),
 )
 @click.argument("file", metavar="FILE.py")
 @option(
