@@ -256,16 +256,27 @@ async def test_a_panel_says_what_a_learner_should_know(tmp_path: Path, case: Cas
 
 
 @pytest.mark.parametrize(
-    ("text", "limit", "sizes"),
-    [("0123456789", 4, "10 → 19 → 20  01⏎...中间省略6个字...⏎89"), ("甲" * 240, 80, "240 → 97 → 96")],
+    ("text", "limit", "words"),
+    [
+        ("0123456789", 4, ["10 → 19 → 20", "01⏎...中间省略6个字...⏎89", "longer than before, 10 → 19 characters"]),
+        ("0123456789", 5, ["01⏎...中间省略5个字...⏎789", "an odd limit cannot be halved"]),
+        ("0123456789", 0, ["⏎...中间省略10个字...⏎", "limit 0 keeps nothing of the text"]),
+        ("甲" * 82 + "乙乙乙", 80, ["85 → 95 → 96", "中间省略5个字", "甲乙乙乙"]),
+        ("甲" * 240, 80, ["240 → 97 → 96"]),
+    ],
 )
-async def test_a_text_of_ones_own_is_cut_and_cut_again(tmp_path: Path, text: str, limit: int, sizes: str) -> None:
-    app = app_on(session_of(tmp_path / "s.json", tool_talk(1)))
-    async with app.run_test(size=ONE_COLUMN) as pilot:
+async def test_a_text_of_ones_own_is_cut_and_cut_again_and_seen_to_its_end(
+    tmp_path: Path, text: str, limit: int, words: list[str]
+) -> None:
+    """Where nothing is left to cut, as after a class, this is the only place that tells of odd limits and of 0."""
+    talk = tool_talk(1)
+    talk[-2]["content"] = "short"
+    app = app_on(session_of(tmp_path / "s.json", talk))
+    async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("f2")
         app.screen.query_one("#parameter-limit", Input).value = str(limit)
         app.screen.query_one("#tried", Input).value = text
-        await until(pilot, lambda: reads(app, sizes), sizes)
+        await until(pilot, lambda: all(reads(app, each) for each in words), str(words))
 
 
 async def test_a_summary_larger_than_what_it_replaces_says_so_and_the_row_keeps_saying_what_it_costs(

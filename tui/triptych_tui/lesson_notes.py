@@ -70,9 +70,8 @@ def entry_notes(entry: Entry, before: Sequence[Entry], policy: Policy) -> list[s
     """The caveats of what a layer made of an entry; `before` is what stood in its place."""
     mark, after = entry.newest_mark, text_of(entry.message)
     notes: list[str] = []
-    if isinstance(mark, Truncated | Pruned) and len(after) > len(text_of(before[0].message)):
-        words = _("longer than before, {before} → {after} characters: what is left out is shorter than its notice")
-        notes.append(words.format(before=len(text_of(before[0].message)), after=len(after)))
+    if isinstance(mark, Truncated | Pruned):
+        notes += _longer(text_of(before[0].message), after)
     if isinstance(mark, Pruned) and _drops(before[0], entry):
         notes.append(_("everything after its first block is dropped"))
     if isinstance(mark, Cleared) and not _tells_of_clearing(after):
@@ -84,14 +83,29 @@ def entry_notes(entry: Entry, before: Sequence[Entry], policy: Policy) -> list[s
     return notes
 
 
-def _truncate_notes(run: HandRun, parameters: TruncateParameters) -> Iterator[str]:
-    changes = _changes(run)
-    if not changes or parameters.flavour == "robust":
-        return
+def tried_notes(before: str, after: str, parameters: TruncateParameters) -> list[str]:
+    """The caveats of what layer 1 makes of a text that somebody tries."""
+    return [*_limit_notes(parameters), *_longer(before, after)] if parameters.flavour == "lesson" else []
+
+
+def _longer(before: str, after: str) -> Iterator[str]:
+    if len(after) > len(before):
+        words = _("longer than before, {before} → {after} characters: what is left out is shorter than its notice")
+        yield words.format(before=len(before), after=len(after))
+
+
+def _limit_notes(parameters: TruncateParameters) -> Iterator[str]:
     if parameters.limit == 0:
         yield _("limit 0 keeps nothing of the text; only the notice stays")
     if parameters.limit % 2 and parameters.head_share == 0.5:
         yield _("an odd limit cannot be halved: the end gets the extra character")
+
+
+def _truncate_notes(run: HandRun, parameters: TruncateParameters) -> Iterator[str]:
+    changes = _changes(run)
+    if not changes or parameters.flavour == "robust":
+        return
+    yield from _limit_notes(parameters)
     longer = sum(len(text_of(after.message)) > len(text_of(before.message)) for before, after in changes)
     if longer:
         yield ngettext(

@@ -15,6 +15,7 @@ from triptych.layers.truncate import TruncateParameters, cut
 from triptych_tui.glyphs import UNICODE
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import N_, _
+from triptych_tui.lesson_notes import tried_notes
 from triptych_tui.messages_rows import one_line
 from triptych_tui.parameter_fields import choices_of, fields_of, text_of, words_of
 from triptych_tui.plain import plain
@@ -28,6 +29,8 @@ from triptych_tui.widgets.thin_scrollbar import AsciiScrollbar, ThinScrollbar
 
 LABEL_CELLS = 23
 TRIED = "tried"
+MADE_ROWS = 4
+"""At most so many rows show what a text that is tried becomes, its end always among them."""
 
 
 class ParameterInput(Input):
@@ -126,7 +129,7 @@ class ParameterForm(Vertical):
             if self._run.layer == "truncate":
                 yield self._row(TRIED, ParameterInput("", self._apply, self._leave, id=TRIED, placeholder="0123456789"))
         if self._run.layer == "truncate":
-            yield Bar(id="tried-result")
+            yield PanelRows(id="tried-result")
         yield PanelRows(id="meaning")
 
     def _field(self, name: str) -> ParameterInput | ChoiceField:
@@ -146,7 +149,8 @@ class ParameterForm(Vertical):
         title = self.query_one("#parameters-title", Bar)
         title.show_spread([Span(_("Parameters"), "strong", "b")], [Span(origin, "muted")])
         if isinstance(run.parameters, TruncateParameters):
-            self.query_one("#tried-result", Bar).show(self._tried(run.parameters))
+            text, parameters = self.query_one(f"#{TRIED}", ParameterInput).value, run.parameters
+            self.query_one("#tried-result", PanelRows).show(lambda width: _tried_rows(text, parameters, width))
 
     def _show_meaning(self) -> None:
         """Say below the fields what the one that has the focus does."""
@@ -177,21 +181,6 @@ class ParameterForm(Vertical):
     def _tell(self) -> None:
         self._changed({str(field.id).removeprefix("parameter-"): field.value for field in self._fields})
 
-    def _tried(self, parameters: TruncateParameters) -> list[Span]:
-        text = self.query_one(f"#{TRIED}", ParameterInput).value
-        if not text:
-            return []
-        made = _cut(text, parameters)
-        if made is None:
-            whole = _("{length} characters: it stays whole").format(length=len(text))
-            return [Span(whole, "muted")]
-        longer, again = len(made) > len(text), _cut(made, parameters)
-        lead = Span(pad(_("longer, and cut again") if longer else _("cut, and cut again"), LABEL_CELLS), "muted")
-        size = f"{len(text)} → {len(made)}"
-        twice = f" → {len(again)}" if again is not None else ""
-        ink = "error" if longer else "l1"
-        return [lead, Span(plain(size), ink, "b"), Span(plain(twice) + "  ", "muted"), Span(one_line(made))]
-
     def speak(self) -> None:
         for name in (*fields_of(self._run.parameters), TRIED):
             for bar in self.query(f"#label-{name}").results(Bar):
@@ -205,6 +194,24 @@ class ParameterForm(Vertical):
 
     def _label(self, name: str) -> str:
         return _("try a text of your own") if name == TRIED else words_of(self._run.parameters, name)[0]
+
+
+def _tried_rows(text: str, parameters: TruncateParameters, width: int) -> list[Row]:
+    """What becomes of a text: its sizes, all of it where a few rows hold that, and what is to be known about it."""
+    if not text:
+        return []
+    made = _cut(text, parameters)
+    if made is None:
+        return [Row([Span(_("{length} characters: it stays whole").format(length=len(text)), "muted")])]
+    longer, again = len(made) > len(text), _cut(made, parameters)
+    lead = Span(pad(_("longer, and cut again") if longer else _("cut, and cut again"), LABEL_CELLS), "muted")
+    size = Span(plain(f"{len(text)} → {len(made)}"), "error" if longer else "l1", "b")
+    sizes = [lead, size, Span(plain(f" → {len(again)}") if again is not None else "", "muted")]
+    lines = wrap(one_line(made, len(made)), width)
+    if len(lines) > MADE_ROWS:
+        lines[MADE_ROWS - 2 : -1] = [plain("…")]
+    notes = (row for note in tried_notes(text, made, parameters) for row in _faint_rows(note, width))
+    return [Row(sizes), *(Row([Span(line)]) for line in lines), *notes]
 
 
 def _faint_rows(words: str, width: int) -> list[Row]:
