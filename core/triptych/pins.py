@@ -25,5 +25,6 @@ def plan(entries: Sequence[Entry], index: int, counter: TokenCounter) -> Plan:
     places = exchange(entries, index)
     pinned = not any(entries[at].pinned for at in places)
     changed = [(at, replace(entries[at], pinned=pinned)) for at in places if entries[at].pinned != pinned]
-    reason = Reason("pin.done" if pinned else "pin.undone", {"first": places[0], "last": places[-1]})
+    done = ("pin.undone", "pin.done") if len(places) > 1 else ("pin.one_undone", "pin.one_done")
+    reason = Reason(done[pinned], {"first": places[0], "last": places[-1]})
     return make_plan("pin", entries, replacement_edits(entries, changed), reason, counter)

@@ -180,14 +180,15 @@ def under_policy(moment: Moment, policy: Policy) -> Moment:
 def after_pin(policy: Policy, step: Step) -> Moment:
     """Entries were pinned, or are so no more."""
     heeds = [layer for layer in LAYERS if policy.has(layer) and getattr(policy, layer).flavour == "robust"]
+    pins = any(entry.pinned for edit in step.edits for entry in edit.inserted)
 
     def words(short: bool) -> list[Span]:
         from triptych_tui.wording import say
 
         spans = [Span(say(step.reason), "text")]
-        if step.reason.id == "pin.done" and not heeds:
+        if pins and not heeds:
             spans += [Span(plain(" · "), "faint"), Span(_("this policy's layers know no pins"), "muted")]
-        elif step.reason.id == "pin.done" and not short:
+        elif pins and not short:
             spans += [Span(plain(" · "), "faint"), Span(_("no layer takes them away"), "muted")]
         return spans
 

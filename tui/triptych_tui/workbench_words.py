@@ -50,6 +50,8 @@ WORKBENCH: Mapping[str, str] = {
     "revert.done": N_("one earlier step is taken back; what came after it stays"),
     "pin.done": N_("entries {first}–{last} are pinned"),
     "pin.undone": N_("entries {first}–{last} are pinned no more"),
+    "pin.one_done": N_("entry {first} is pinned"),
+    "pin.one_undone": N_("entry {first} is pinned no more"),
     "branch.look_back_first": N_("You are at the newest step; go back with F7 first, and branch from there."),
     "branch.begun": N_("The next question goes on from here. What came after it is kept: `B` lists all branches."),
     "branch.would_be_refused": N_("A call has no result here yet, so nothing can go on from it; go one step further."),
