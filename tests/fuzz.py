@@ -39,7 +39,7 @@ from triptych_tui.widgets.prompt import PromptText
 NAMED = KEYS | {f"ctrl+{letter}": chr(ord(letter) - 96) for letter in "acdefjknopruvwxyz"}
 NAMED |= {"shift+tab": "\x1b[Z", "delete": "\x1b[3~", "shift+enter": "\x1b[13;2u", "ctrl+home": "\x1b[1;5H"}
 OFTEN = ["escape", "escape", "enter", "enter", "f2", "f3", "f4", "f8", "tab", "ctrl+j", "ctrl+p", "ctrl+r"]
-LETTERS = "nNvyszt123gGjkuu//ffirmo0!@#[]{}:?、？："
+LETTERS = "nNvyszt123gGjkuu//ffirmo0PPppKS!@#[]{}:?、？："
 TYPED = ["水母灯塔", "e\u0301\u0301", "\u202e\u2066abc", "👨\u200d👩\u200d👧", "\x1b[31m", "\ufeff\u200b", "\x00"]
 TYPED += ["[bold]x[/]", "{0}%s", "re:(", "role:tool", "-1", "1e400", "9" * 20, "q" * 300, "@/etc/x.png", "x\n" * 30]
 ASKED = ["Read welcome.txt", "Read harbour/tide_table.csv", "My name is 林\U0001f9d1", "What is my name?"]

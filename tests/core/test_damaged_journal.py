@@ -237,3 +237,27 @@ async def _damage_and_open(path: Path, damages: list[tuple[str, int]], other: in
     again = opened(path)
     assert again.is_saved
     assert lists_of(taken_up(again)) == lists_of(session)
+
+
+async def test_a_journal_that_tells_other_words_than_the_file_costs_none_of_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    (await talk(path)).store.leave()  # type: ignore[union-attr]
+    journal_path(path).write_bytes(journal_path(path).read_bytes().replace(b'"two"', b'"a lie"'))
+
+    past = opened(path)
+
+    assert list(past.outside or ()) == list_on_disk(path)
+    assert past.lost
+    assert entries_on_disk(path, list_on_disk(path)) is None
+
+
+async def test_half_a_surrogate_pair_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    session = Desk([SYSTEM], LESSON, file=path).session
+    ask(session, "half a pair: \ud800")
+    await session.save()
+    session.store.leave()  # type: ignore[union-attr]
+
+    past = opened(path)
+
+    assert (past.lost, past.outside, past.is_saved) == (0, None, True)

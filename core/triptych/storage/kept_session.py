@@ -12,6 +12,7 @@ from triptych.entries import Entry, messages_of
 from triptych.restoring import restored
 from triptych.storage.atomic import is_there, moved_aside, sweep_leftovers
 from triptych.storage.journal import Journal, Written, journal_path, read_journal
+from triptych.storage.layout import message_chunk
 from triptych.storage.session_file import Loaded, OnDisk, SessionFile, SessionFileError
 from triptych.storage.session_lock import SessionLock, lock_path
 from triptych.timeline import Change, PolicyTaken, Timeline
@@ -275,10 +276,16 @@ def _taken_up(file: SessionFile, written: Written, loaded: Loaded | None) -> Pas
 
 
 def _tells_of(written: Written, timeline: Timeline, sha256: str, messages: Sequence[Message]) -> bool:
-    """Whether a journal leads to the list in the file. One with gaps may remember another by its hash."""
+    """Whether a journal leads to the list in the file. One that was damaged may remember another by its hash."""
     if sha256 not in written.lists or not timeline.knows(written.lists[sha256]):
         return False
-    return not written.passed_over or messages_of(timeline.entries(written.lists[sha256])) == list(messages)
+    told = messages_of(timeline.entries(written.lists[sha256]))
+    return told == list(messages) or _as_written(told) == _as_written(messages)
+
+
+def _as_written(messages: Iterable[Message]) -> list[str]:
+    """Their texts in a file: half a surrogate pair, or NaN, does not equal what becomes of it there."""
+    return [message_chunk(each)[0] for each in messages]
 
 
 def _holds_something(path: Path) -> bool:
