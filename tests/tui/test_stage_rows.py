@@ -202,7 +202,7 @@ def test_after_a_turn_the_models_own_count_of_its_last_request_stands_bare() -> 
     assert below == " last turn  no layer changed anything  ·  measured 1,187 tokens read, 42 written"
 
 
-def test_what_was_measured_is_read_whole_although_the_layers_have_much_to_say() -> None:
+def test_what_was_measured_is_read_whole_or_not_at_all_although_the_layers_have_much_to_say() -> None:
     asking = in_turn(LESSON, StageEntered("save", Reason("turn.saving"), "program"))
     steps = [
         step("clear", 9900, 7700, 12),
@@ -215,6 +215,7 @@ def test_what_was_measured_is_read_whole_although_the_layers_have_much_to_say() 
     assert rows(ended, 120)[1] == (
         " last turn  L2 12 (-2,200) · L3 14 (-1,100) · L1 1 (-1,100)  ·  measured 11,870 tokens read, 4,200 written"
     )
+    assert rows(ended, 100)[1] == " last turn  L2 12 (-2,200) · L3 14 (-1,100) · L1 1 (-1,100)", "or not at all"
 
 
 def told(reason_id: str) -> Reason:

@@ -44,7 +44,7 @@ class Moment(NamedTuple):
     retry: its request failed and is sent again soon; what is said of that instead of the words.
     piece: which request is sent of a summary that takes several.
     off: layers among the stages that are switched off. whole: its words are read to their end, however narrow the
-        terminal. behind: what is said behind the words, for which these are rather shortened.
+        terminal. behind: what is said behind the words where there is room, for which these are rather shortened.
     """
 
     stages: tuple[Stage, ...]
@@ -66,8 +66,9 @@ class Moment(NamedTuple):
         if self.piece is not None:
             return [Span(piece_words(self.piece), "l3", "b"), Span(plain(" · "), "muted"), *self.words(short)]
         if not short and self.behind:
-            both = [*self.words(False), *self.behind]
-            return both if width_of(both) <= room else [*self.words(True), *self.behind]
+            whole, brief = self.words(False), self.words(True)
+            ways = ([*whole, *self.behind], [*brief, *self.behind], whole, brief)
+            return next((way for way in ways if width_of(way) <= room), brief)
         if short or not self.waiting or self.present is None:
             return self.words(short)
         words = self.words(short)
