@@ -11,12 +11,15 @@ import click
 import pytest
 
 from tests.support_pilot import app_on, opened, tool_talk
-from triptych.policy import preset_names
+from triptych.agent import run_turn
+from triptych.policy import LAYERS, preset_names
+from triptych.settings import Settings
 from triptych_tui.cli import main
 from triptych_tui.glyphs import MARKS, UNICODE
 from triptych_tui.i18n import _, set_language
 from triptych_tui.keymap import known_bindings
 from triptych_tui.keys_in_force import commands, shown_key
+from triptych_tui.launch import Launch, open_session
 
 ROOT = Path(__file__).parents[1]
 FILES = {
@@ -166,6 +169,22 @@ def test_marks_are_written_as_the_program_shows_them(language: str) -> None:
     set_language(language)
     shown = {f"{look.glyph(UNICODE)} {_(look.word)}" for look in MARKS.values()}
     assert {mark for cell in first_cells(sections(language)[SCREEN]) for mark in code(cell)} == shown
+
+
+@every_language
+async def test_the_default_policy_does_what_the_tour_says(language: str, tmp_path: Path) -> None:
+    (told,) = [each for each in sections(language)[TOUR].split("\n\n") if "--new robust.json" in each]
+    questions = [span for span in code(told) if re.match("Read |读 |讀 ", span)]
+    talk = open_session(Launch(Settings(), tmp_path / "robust.json", is_new=True), {})
+    did = []
+    for question in questions:
+        known = len(talk.session.timeline.path())
+        await run_turn(talk.session, question, model=talk.model, tools=talk.tools)
+        steps = talk.session.timeline.path()[known:]
+        did.append([(step.stage, step.before.tokens - step.after.tokens) for step in steps if step.stage in LAYERS])
+    layers = [[layer for layer, _saved in each] for each in did]
+    assert layers == [["truncate"], ["truncate"], ["truncate"], ["clear"], ["truncate", "clear", "summarize"]]
+    assert round(did[3][0][1]) == 1120
 
 
 @both_translations
