@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 from triptych.entries import Entry, messages_of
 from triptych.layers.exchanges import called, owners
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import is_result, role_of, text_of
+from triptych.messages import ToolCall, is_result, role_of, text_of
 from triptych.stages import Layer
 from triptych_tui.context_load import Change, change_of
 from triptych_tui.glyphs import Glyphs
@@ -123,7 +123,8 @@ class PanelLines:
             yield from self._note(note)
 
     def _targets(self, plan: Plan) -> Iterator[Row]:
-        sheet, calls = self._sheet, _calls_by_result(self._sheet)
+        sheet, messages = self._sheet, messages_of(self._sheet.session.entries)
+        owner_of = owners(messages)
         targets = {entry.id: entry for edit in plan.edits for entry in edit.removed}
         results = [entry for entry in sheet.session.entries if is_result(entry.message) or entry.id in targets]
         words = ngettext("{count} of {all} result", "{count} of {all} results", len(results))
@@ -135,7 +136,8 @@ class PanelLines:
                 continue
             is_target = target is not None
             sign, ink = (self._glyphs.target, self._ink) if is_target else (self._glyphs.not_target, "faint")
-            left = [Span(sign + " ", ink), *_entry_spans(entry, index, calls, "text" if is_target else "muted")]
+            call = called(messages, owner_of[index]) if index in owner_of else None
+            left = [Span(sign + " ", ink), *_entry_spans(entry, index, call, "text" if is_target else "muted")]
             yield self._line(left, self._sizes(sheet.tokens_of(index), None if target is None else target[1]))
         if len(listed) > SHOWN_TARGETS:
             more = len(listed) - SHOWN_TARGETS
@@ -334,23 +336,13 @@ def gain_words(plan: Plan) -> str:
     return (_("{change} tok").format(change=f"{change:+,}") + f"  {percent}").rstrip()
 
 
-def _entry_spans(entry: Entry, index: int, calls: Mapping[int, str], ink: str) -> list[Span]:
+def _entry_spans(entry: Entry, index: int, call: ToolCall | None, ink: str) -> list[Span]:
+    """An entry in few words; a result by its call, as the chat shows that."""
     letter = role_letter(entry)
-    return [
-        Span(f"{index:>4} ", "faint"),
-        Span(letter + " ", ROLE_INKS[letter], "b"),
-        Span(calls.get(index) or one_line(text_of(entry.message)), ink),
-    ]
-
-
-def _calls_by_result(sheet: Sheet) -> dict[int, str]:
-    """What was called, as the chat shows it, by the index of its result: ids may stand for several calls."""
-    messages = messages_of(sheet.session.entries)
-    calls = {index: called(messages, place) for index, place in owners(messages).items()}
-    return {
-        index: one_line("  ".join([call.name, ", ".join(map(str, call_values(call).values()))]))
-        for index, call in calls.items()
-    }
+    said = text_of(entry.message)
+    if call is not None:
+        said = "  ".join([call.name, ", ".join(map(str, call_values(call).values()))])
+    return [Span(f"{index:>4} ", "faint"), Span(letter + " ", ROLE_INKS[letter], "b"), Span(one_line(said), ink)]
 
 
 def _ask_words(run: HandRun) -> str:
