@@ -55,30 +55,28 @@ class _Restoration:
 
     def at_head(self) -> Timeline:
         """The timeline, with its list at the head."""
-        timeline = self._timeline
-        self._go_to(timeline._head)
-        timeline._view = timeline._head
-        timeline._keep(timeline._head, tuple(self._entries))
-        return timeline
+        self._go_to(self._timeline.head)
+        self._timeline.settle(tuple(self._entries))
+        return self._timeline
 
     def newest_kept(self) -> int | None:
         """The step at the head, or the last one before it that fits."""
-        step_id = self._timeline._head
+        step_id = self._timeline.head
         while step_id is not None and step_id in self._lost_ids:
-            step_id = self._timeline._steps[step_id].parent
+            step_id = self._timeline.step(step_id).parent
         return step_id
 
     def _take(self, step: Step) -> Step | None:
         timeline = self._timeline
         is_new = not timeline.knows(step.id)
         if (is_new or step.id in self._lost_ids) and self._fits(step):
-            timeline._link(step)
+            timeline.link(step)
             self._lost_ids.discard(step.id)
             return step
         self.is_sound = False
         if is_new:
             self._lost_ids.add(step.id)
-            timeline._link(replace(step, parent=timeline._head))  # a step is always taken at the head
+            timeline.link(replace(step, parent=timeline.head))  # a step is always taken at the head
         else:
             self._twice += 1
         return None
@@ -98,11 +96,11 @@ class _Restoration:
         timeline = self._timeline
         if move.kind == "switch" and not timeline.knows(move.of):
             return None
-        timeline._head = timeline._destination(move)
+        timeline.follow(move)
         if self.is_sound:
             return move
-        return None if timeline._head in self._lost_ids else Move("switch", timeline._head)
+        return None if timeline.head in self._lost_ids else Move("switch", timeline.head)
 
     def _go_to(self, step_id: int | None) -> None:
-        self._timeline._walk(self._entries, self._at, step_id)
+        self._timeline.walk(self._entries, self._at, step_id)
         self._at = step_id

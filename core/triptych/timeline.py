@@ -167,13 +167,13 @@ class Timeline:
         """
         state = apply(self.entries(self._head), step.edits)
         viewing_head = self._view == self._head
-        self._link(step)
+        self.link(step)
         if viewing_head:
             self._view = step.id
         self._keep(step.id, state)
 
-    def _link(self, step: Step) -> None:
-        """Hang a step under its parent, and move the head to it."""
+    def link(self, step: Step) -> None:
+        """Hang a step under its parent, and move the head to it; whether its edits fit there is not looked at."""
         self._steps[step.id] = step
         self._last_id = max(self._last_id, step.id)
         self._depths[step.id] = self._depths[step.parent] + 1
@@ -211,8 +211,19 @@ class Timeline:
         target = self._destination(move)
         if target == self._head:
             return False
-        self._move_head(target)
+        state = self.entries(target)
+        self._head = target
+        self.settle(state)
         return True
+
+    def follow(self, move: Move) -> None:
+        """Move the head alone: which list stands there is not worked out. Raises KeyError as `move` does."""
+        self._head = self._destination(move)
+
+    def settle(self, state: tuple[Entry, ...]) -> None:
+        """The list at the head is `state`, and is viewed."""
+        self._view = self._head
+        self._keep(self._head, state)
 
     def branches(self) -> list[Step]:
         """The last step of every branch, oldest first."""
@@ -231,7 +242,7 @@ class Timeline:
             return self._states[step_id]
         origin = min(self._states, key=lambda known: self._distance(known, step_id))
         entries = list(self._states[origin])
-        self._walk(entries, origin, step_id)
+        self.walk(entries, origin, step_id)
         return tuple(entries)
 
     def _destination(self, move: Move) -> int | None:
@@ -282,17 +293,12 @@ class Timeline:
             node = parent
         return step_id
 
-    def _move_head(self, target: int | None) -> None:
-        state = self.entries(target)
-        self._head = self._view = target
-        self._keep(target, state)
-
     def _keep(self, step_id: int | None, state: tuple[Entry, ...]) -> None:
         self._states[step_id] = state
         for known in [known for known in self._states if known not in (None, self._head, self._view)]:
             del self._states[known]
 
-    def _walk(self, entries: list[Entry], origin: int | None, target: int | None) -> None:
+    def walk(self, entries: list[Entry], origin: int | None, target: int | None) -> None:
         """Turn the list after one step into the list after another."""
         backwards, forwards = self._way(origin, target)
         for step in backwards:
