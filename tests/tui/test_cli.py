@@ -306,6 +306,13 @@ class TestLists:
         assert {"lesson", "meowgent", "nami"} <= set(names)
         assert all(name in cli.run("policies", "list").stdout for name in names)
 
+    def test_policies_are_told_of_in_the_language_of_the_interface(self, cli: CommandLine) -> None:
+        told = {each: cli.run("--lang", each, "policies", "list").stdout for each in ("en", "zh-Hans", "zh-Hant")}
+        own = ("lesson", "meowgent", "nami", "robust")
+        lines = {each: [line for line in text.splitlines() if line.startswith(own)] for each, text in told.items()}
+        assert all(len(each) == len(own) for each in lines.values())
+        assert not set(lines["en"]) & set(lines["zh-Hans"]) | set(lines["zh-Hans"]) & set(lines["zh-Hant"])
+
     def test_one_policy(self, cli: CommandLine) -> None:
         policy = answer_of(cli.run("policies", "show", "lesson", "--json"))["policy"]
         assert policy["truncate"]["limit"] == 80

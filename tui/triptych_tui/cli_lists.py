@@ -63,12 +63,15 @@ def _policy_json(each: Available) -> dict[str, Any]:
 
 
 def _origin(each: Available) -> str:
-    """Where a policy comes from: of a preset whose rules it has, of one's own which file."""
+    """What a preset does, or whose rules it has; of one's own which file it is."""
+    from triptych_tui.policy_words import what_it_does
     from triptych_tui.wording import say
 
     if each.reason is not None:
         return say(each.reason)
-    return each.policy.source if each.policy and each.origin == "preset" else _("yours: {path}").format(path=each.path)
+    if each.policy is None or each.origin != "preset":
+        return _("yours: {path}").format(path=each.path)
+    return what_it_does(each.policy)
 
 
 @policies.command("show", help=N_("Every parameter of one policy."))

@@ -275,7 +275,7 @@ _TURN: Mapping[str, str | _Counted] = {
 _FILES: Mapping[str, str | _Counted] = {
     "format.empty": N_("The file is empty. It was not changed; name a file with messages in it."),
     "format.no_messages": N_("line {line}: {why}. There are no messages in the file; it was not changed."),
-    "file.missing": N_("There is no file {path}; check its name, or create it with --new."),
+    "file.missing": N_("There is no file {path}; check its name, or create it with `triptych --new`."),
     "file.unreadable": N_("{path} cannot be read: {error}. It was not changed; mend that or name another file."),
     "file.is_folder": N_("{path} is a folder; name a file in it."),
     "file.not_regular": N_("{path} is no regular file, so it cannot be a session; name another file."),
