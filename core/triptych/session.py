@@ -90,6 +90,7 @@ class Session:
         self._saved: tuple[Entry, ...] | None = self.entries if is_saved else None
         self._unrecorded: list[Change] = []
         self._untold: PolicyTaken | None = None
+        self._is_forgetting = False
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -273,14 +274,18 @@ class Session:
     async def forget_originals(self) -> None:
         """Keep the list as it is and forget for good how it came about. Raises TriptychError: nothing is forgotten.
 
-        What is done meanwhile comes after it.
+        What is done meanwhile comes after it; nothing can be undone meanwhile, as it cannot be afterwards.
         """
         await self.save()
         entries, path = self.entries, self.timeline.path()
         if not self.is_saved:
             raise SessionError("forget.not_saved")
         if self.store is not None:
-            await asyncio.to_thread(self.store.forget, entries)
+            self._is_forgetting = True
+            try:
+                await asyncio.to_thread(self.store.forget, entries)
+            finally:
+                self._is_forgetting = False
         now = self.timeline.path()
         later = now[len(path) :] if now[: len(path)] == path else []
         self.timeline, self.forgotten = Timeline(entries), True
@@ -298,7 +303,7 @@ class Session:
         self.emit(ViewMoved(step_id))
 
     def _move(self, move: Move) -> bool:
-        if not self.timeline.move(move):
+        if self._is_forgetting or not self.timeline.move(move):
             return False
         self._record(move)
         self._usage = None  # measured on a list that is no longer the newest

@@ -417,6 +417,7 @@ async def test_what_is_said_while_originals_are_forgotten_is_not_lost(tmp_path: 
     forgotten = session.entries
     session.store = Slow(session)
     await session.forget_originals()
+    assert session.store.undone is False, "the whole list is kept"
     assert session.timeline.base == forgotten
     assert messages_of(session.entries) == [*messages_of(forgotten), Slow.said]
     assert not session.is_saved
@@ -429,7 +430,7 @@ async def test_what_is_said_while_originals_are_forgotten_is_not_lost(tmp_path: 
 
 
 class Slow:
-    """A session's own store, during whose forgetting a user says something."""
+    """A session's own store, during whose forgetting a user wants something undone, and says something."""
 
     said: ClassVar[Message] = {"role": "user", "content": "meanwhile"}
 
@@ -438,12 +439,14 @@ class Slow:
         self.save, self.record, self.settle = session.store.save, session.store.record, session.store.settle
         self._session, self._forget = session, session.store.forget
         self._loop = asyncio.get_running_loop()
+        self.undone: bool | None = None
 
     def forget(self, entries: tuple[Entry, ...]) -> None:
         self._forget(entries)
         asyncio.run_coroutine_threadsafe(self._say(), self._loop).result()
 
     async def _say(self) -> None:
+        self.undone = self._session.undo()
         self._session.append("receive", self.said, RECEIVED, self._session.begin_action())
 
 
