@@ -128,3 +128,5 @@ async def test_the_lessons_view_shows_the_list_alone_and_leads_back(tmp_path: Pa
         await pilot.press("L")
         await until(pilot, lambda: "step 4 / 4" in screen_text(app), "all is there again")
         assert "Σ SUMMARY?" not in screen_text(app)
+        await pilot.press("L")
+        await until(pilot, lambda: "Σ SUMMARY?" in screen_text(app), "and to and fro")

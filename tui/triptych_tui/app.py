@@ -66,6 +66,8 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
         if not self.workbench._result_callbacks:  # Textual only takes away what was pushed, which the first was not
             self.workbench._push_result_callback(self, None)
         await self.switch_screen(Workbench(message.opened, self.size.width, message.models))
+        if message.reads:
+            self.workbench.action_pane("messages")  # the key that leads on is a letter, which the prompt would take
 
     @property
     def session(self) -> Session:

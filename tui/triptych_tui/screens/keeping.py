@@ -29,12 +29,13 @@ KEEPING_ACTIONS = frozenset(
 
 
 class AnotherSession(Message):
-    """The user goes over to another session; the connection in use goes along."""
+    """The user goes over to another session; the connection in use goes along. `reads`: to look at its messages."""
 
-    def __init__(self, opened: OpenedSession, models: Connecting | None) -> None:
+    def __init__(self, opened: OpenedSession, models: Connecting | None, *, reads: bool = False) -> None:
         super().__init__()
         self.opened = opened
         self.models = models
+        self.reads = reads
 
 
 class Keeping(TimeTravel):
@@ -65,7 +66,7 @@ class Keeping(TimeTravel):
     def show_opened(self, opened: OpenedSession) -> None:
         """Show where the session is kept from now on."""
 
-    async def show_session(self, opened: OpenedSession) -> None:
+    async def show_session(self, opened: OpenedSession, *, reads: bool = False) -> None:
         """Leave this session for another one, after what runs is cancelled in order and all is saved."""
 
     # The file
@@ -81,8 +82,6 @@ class Keeping(TimeTravel):
 
     async def begin_keeping(self) -> None:
         """Be the one who writes the file, and watch what others do to it; called after the first picture."""
-        if self.opened.alone:
-            self.action_pane("messages")  # the key that leads back is a letter, which the prompt would take
         await self.files.begin()
         if self.opened.found is not None and not self.files.in_use:
             from triptych_tui.screens.found_dialog import show_found  # most sessions were closed in order

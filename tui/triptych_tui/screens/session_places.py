@@ -72,7 +72,7 @@ class SessionPlaces:
         except TriptychError as error:
             self._screen.say(error.reason)
         else:
-            await self._screen.show_session(another)
+            await self._screen.show_session(another, reads=True)
 
     async def open_for_writing(self) -> None:
         """Be the one who writes the session, and show what the program that wrote it until now has left."""

@@ -243,9 +243,9 @@ class Workbench(Asking):
         self._opened = opened
         self.refresh_facts()
 
-    async def show_session(self, opened: OpenedSession) -> None:
+    async def show_session(self, opened: OpenedSession, *, reads: bool = False) -> None:
         await self._leave_session()
-        self.post_message(AnotherSession(opened, self._models))
+        self.post_message(AnotherSession(opened, self._models, reads=reads))
 
     # The model
 
