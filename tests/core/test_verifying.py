@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from triptych import lesson_api
 from triptych.verifying.cases import NAMES, cases_of
 from triptych.verifying.comparing import Difference, SourceFile, Verdict, Verification
 from triptych.verifying.shrinking import shrunk
@@ -38,6 +39,15 @@ def difference(source: str, name: str) -> Difference:
     found = verdict(source, name).difference
     assert found is not None
     return found
+
+
+def test_a_ctrl_c_while_the_lessons_function_works_is_not_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_text: str, _limit: int) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lesson_api, "cut_tool_result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        verdict(RIGHT, "cut_tool_result")
 
 
 def test_right_functions_pass_on_every_case() -> None:

@@ -85,6 +85,12 @@ class TestProcess:
         assert json.loads(done.stdout.decode("utf-8"))["entries"][0]["preview"] == "简短"
         assert cli.shell("context", path).returncode == 0
 
+    def test_standard_output_that_is_closed_is_no_fault(self, cli: CommandLine) -> None:
+        for args in (["compare", cli.file, "--policy", "lesson"], ["policies", "show", "lesson", "--toml"]):
+            command = ["sh", "-c", 'exec "$@" >&-', "sh", *cli.argv(*args)]
+            done = subprocess.run(command, capture_output=True, check=False, env=cli.environment)
+            assert (done.returncode, done.stderr) == (0, b"")
+
     def test_who_closes_the_pipe_early_sees_no_error(self, cli: CommandLine) -> None:
         cli.file.write_text(saved([MESSAGES[0], *(turn(1) * 2000)]), "utf-8")
         pipe = subprocess.PIPE

@@ -50,7 +50,8 @@ class Quantity(NamedTuple):
 
 def lines(comparison: Comparison) -> list[str]:
     """The comparison as lines of text."""
-    width = min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if sys.stdout.isatty() else WIDTH
+    drawn = sys.stdout is not None and sys.stdout.isatty()
+    width = min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDEST) if drawn else WIDTH
     outcomes = comparison.outcomes
     blank = ("",) * (len(outcomes) + 1)
     quantities, counts = _quantities(comparison), _counts(outcomes)

@@ -43,14 +43,20 @@ MEMORY, FILE_SIZE = 2 << 30, 64 << 20
 _name_of_type = type.__dict__["__name__"].__get__
 
 
-def answer_of(function: Callable[..., Any], name: str, given: Mapping[str, Any], folder: Path) -> Answer:
-    """Call `function` as the lesson's function `name` is called, and put down what came of it."""
+def answer_of(
+    function: Callable[..., Any],
+    name: str,
+    given: Mapping[str, Any],
+    folder: Path,
+    caught: type[BaseException] = BaseException,
+) -> Answer:
+    """Call `function` as the lesson's function `name` is called, and put down what came of it, `caught` errors too."""
     arguments: list[Any] = list(deepcopy(dict(given)).values())
     before = plain(arguments[0])
     answer: Answer = {}
     try:
         returned = _called(function, name, arguments, folder, answer)
-    except BaseException as error:
+    except caught as error:
         return {"raised": _name_of_type(type(error)), "text": _text_of(error)}
     if returned is None and name in MAY_WORK_IN_PLACE:
         returned = arguments[0]

@@ -159,7 +159,8 @@ class Verification:
         if name == "compact" and "DEFAULT_KEEP_TURNS" in self._constants:
             function = partial(function, keep_turns=self._constants["DEFAULT_KEEP_TURNS"])
         with redirect_stdout(StringIO()):
-            return answer_of(function, name, given, Path(self._folder.name))
+            # Only an error is the lesson's answer: a Ctrl-C at this moment is meant for this program.
+            return answer_of(function, name, given, Path(self._folder.name), Exception)
 
     def _theirs(self, name: str, called: str, given: Given, deadline: float) -> Answer:
         try:
