@@ -17,6 +17,9 @@ Message = dict[str, Any]
 TOOL_RESPONSE_TAG = "<tool_response>"
 """A user message that begins with this carries a tool result in the second lesson's text protocol."""
 
+TOOL_CALL_TAG = "<tool_call>"
+"""In that protocol, what an assistant says holds its calls behind such tags."""
+
 # Tuples, not sets: what is looked up in them comes from outside and need not be hashable.
 _SYSTEM_ROLES = ("system", "developer")
 _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
@@ -37,7 +40,8 @@ class ToolCall(NamedTuple):
 class Pairing(NamedTuple):
     """Which result answers which call, by place in the list.
 
-    `results[i]` is the `(message, position)` of the call that the result at index i answers, None for an orphan;
+    `results[i]` is the `(message, position)` of the call that the result at index i answers, None for an orphan; a
+    result in the text protocol is no orphan, since it may be alone, and has no place here then;
     `unanswered` are the `(message, position)` of calls without a result.
     """
 
@@ -52,12 +56,62 @@ def role_of(message: Message) -> str:
 
 
 def is_result(message: Message) -> bool:
-    """Whether this message is a tool result (`role: tool`, or the legacy `function`)."""
+    """Whether this message is a tool result by its role (`tool`, or the legacy `function`)."""
     return message.get("role") in ("tool", "function")
+
+
+def native(message: Message) -> Message:
+    """The message as one that says in fields what the second lesson's text protocol says in text.
+
+    So one question asks after both: whether it is a result, what it says, what is called. What is in fields already, or
+    has nothing to do with tools, is given back as it is. Calls and results of the protocol have no ids.
+    """
+    content = message.get("content")
+    if not isinstance(content, str):
+        return message
+    if content.startswith(TOOL_RESPONSE_TAG) and message.get("role") == "user":
+        from triptych.text_protocol import native_response  # for those that need it: the window opens without it
+
+        return native_response(message)
+    if TOOL_CALL_TAG in content and message.get("role") == "assistant" and not _has_calls(message):
+        from triptych.text_protocol import native_calls
+
+        return native_calls(message)
+    return message
+
+
+def _has_calls(message: Message) -> bool:
+    return bool(message.get("tool_calls")) or "function_call" in message
+
+
+def with_result_texts(message: Message, texts: Sequence[str]) -> Message:
+    """A result with other texts in place of those of its `native` form."""
+    if not is_tool_response(message):
+        return with_texts(message, texts)
+    from triptych.text_protocol import with_response_text
+
+    return with_response_text(message, texts[0])
+
+
+def result_message(calling: Message, call: ToolCall, text: str) -> Message:
+    """The result of a call of the message `calling`, in the form in which that calls."""
+    if not _has_calls(calling):
+        from triptych.text_protocol import response_message
+
+        return response_message(call.name, text)
+    if not call.id and "function_call" in calling:  # the older form, which has no ids
+        return {"role": "function", "name": call.name, "content": text}
+    return {"role": "tool", "tool_call_id": call.id, "content": text}
+
+
+def carries_result(message: Message) -> bool:
+    """Whether this message is a tool result in either form."""
+    return is_result(message) or is_tool_response(message)
 
 
 def is_failed_result(message: Message) -> bool:
     """Whether a tool result is an error message, by the flags that programs save or by how its text begins."""
+    message = native(message)
     if message.get("is_error") is True or message.get("status") == "error":
         return True
     return text_of(message)[:80].lstrip().lower().startswith("error:")
@@ -200,14 +254,16 @@ def answered_id(result: Message) -> str:
 def pair_calls(messages: Sequence[Message]) -> Pairing:
     """Pair every tool result with the call it answers, by occurrence.
 
-    A result answers the oldest open call of its id that stands before it, so ids that repeat or restart pair rightly.
+    Either may be text. A result answers the oldest open call of its id that stands before it, so ids that repeat or
+    restart pair rightly.
     """
     open_calls: defaultdict[str, deque[tuple[int, int]]] = defaultdict(deque)
     results: dict[int, tuple[int, int] | None] = {}
-    for index, message in enumerate(messages):
+    for index, message in enumerate(map(native, messages)):
         if is_result(message):
             waiting = open_calls.get(answered_id(message))
-            results[index] = waiting.popleft() if waiting else None
+            if waiting or not is_tool_response(messages[index]):
+                results[index] = waiting.popleft() if waiting else None
         else:
             for position, call in enumerate(tool_calls(message)):
                 open_calls[call.id].append((index, position))
@@ -238,7 +294,12 @@ def user_indices(messages: Sequence[Message]) -> list[int]:
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
     """The indices of user messages that start a turn: results in the text protocol start none."""
-    return [i for i, message in enumerate(messages) if message.get("role") == "user" and not is_tool_response(message)]
+    return [index for index, message in enumerate(messages) if asks(message)]
+
+
+def asks(message: Message) -> bool:
+    """Whether this is a user message that carries no result."""
+    return message.get("role") == "user" and not is_tool_response(message)
 
 
 def encodable(text: str) -> str:

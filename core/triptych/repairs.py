@@ -9,7 +9,7 @@ from triptych.checks import Problem, problems
 from triptych.edits import Edit
 from triptych.entries import Entry, Repaired, messages_of
 from triptych.layers.plan import Plan, make_plan
-from triptych.messages import Message, ToolCall, is_result, tool_calls
+from triptych.messages import is_result, result_message, tool_calls
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
@@ -64,10 +64,5 @@ def _closed(entries: Sequence[Entry], unanswered: Sequence[Problem], first_id: i
         assert problem.message is not None
         calls = tool_calls(entries[problem.message].message)
         call = next(call for call in calls if call.id == problem.detail)
-        yield Entry(first_id + number, _result(entries[problem.message].message, call), (Repaired(),))
-
-
-def _result(calling: Message, call: ToolCall) -> Message:
-    if not call.id and "function_call" in calling:  # the older form, which has no ids
-        return {"role": "function", "name": call.name, "content": NO_RESULT}
-    return {"role": "tool", "tool_call_id": call.id, "content": NO_RESULT}
+        result = result_message(entries[problem.message].message, call, NO_RESULT)
+        yield Entry(first_id + number, result, (Repaired(),))

@@ -17,7 +17,7 @@ from triptych.layer_stages import LayerStages, cut_on_arrival
 from triptych.layers import truncate
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import is_result, is_tool_response, role_of, tool_calls
+from triptych.messages import asks, carries_result, native, role_of, tool_calls
 from triptych.models.retries import Wait, wait_silently
 from triptych.policy import Policy
 from triptych.reasons import Reason
@@ -107,7 +107,7 @@ def _may_summarize(policy: Policy) -> bool:
 
 
 def _starts_turn(entry: Entry) -> bool:
-    return role_of(entry.message) == "user" and not is_tool_response(entry.message) and not is_made_up(entry)
+    return asks(entry.message) and not is_made_up(entry)
 
 
 class _Replay:
@@ -153,7 +153,7 @@ class _Replay:
         elif role_of(entry.message) == "assistant":
             await self._request()
             self._append(entry)
-            self._answered = not tool_calls(entry.message)
+            self._answered = not tool_calls(native(entry.message))
         else:
             self._append(entry)
 
@@ -169,7 +169,7 @@ class _Replay:
         parameters, session = self._policy.truncate, self._list.session
         if parameters is None or not self._policy.runs("truncate") or not self._policy.has("truncate"):
             return
-        whole = [index for index, each in enumerate(session.entries) if is_result(each.message) and not each.marks]
+        whole = [index for index, each in enumerate(session.entries) if carries_result(each.message) and not each.marks]
         plan = truncate.plan(session.entries, parameters, session.counter, whole)
         await self._enter("truncate", plan.reason, plan)
         if plan.edits:
@@ -194,7 +194,7 @@ class _Replay:
 
     def _append(self, entry: Entry) -> None:
         cut = entry
-        if not is_result(entry.message):
+        if not carries_result(entry.message):
             self._caller = entry
         elif not entry.marks and self._policy.has("truncate"):
             belonging = (entry,) if self._caller is None else (self._caller, entry)
@@ -258,7 +258,7 @@ class _Replay:
             return
         start, entries = self._list.start, self._list.session.entries
         end = max(min(self._looked_at.values(), default=start + len(entries)) - start, 0)
-        while end < len(entries) and not (is_result(entries[end].message) or is_tool_response(entries[end].message)):
+        while end < len(entries) and not carries_result(entries[end].message):
             end += 1
         place = start + end if end == len(entries) else self._list.caller_at(start + end)
         if place - start >= LEAST_SETTLED:

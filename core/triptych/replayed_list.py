@@ -5,7 +5,7 @@ from __future__ import annotations
 from triptych.edits import Edit, append_edit, replacement_edits
 from triptych.entries import Entry, messages_of
 from triptych.layers.plan import make_plan
-from triptych.messages import Message, is_result
+from triptych.messages import Message, carries_result
 from triptych.policy import Policy
 from triptych.reasons import Reason
 from triptych.session import Session
@@ -73,7 +73,7 @@ class ReplayedList:
     def caller_at(self, place: int) -> int:
         """The place of what the results at this one, which is not settled, belong to."""
         index = place - self.start
-        while index > 0 and is_result(self._at(index).message):
+        while index > 0 and carries_result(self._at(index).message):
             index -= 1
         return index + self.start
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
-from triptych.messages import Message, is_result, text_of, thought_and_said, tool_calls
+from triptych.messages import Message, carries_result, native, text_of, thought_and_said, tool_calls
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import _, ngettext
@@ -54,9 +54,9 @@ class ChatLines:
         self._unfolded, self._at_hand = unfolded, at_hand
         if entry.has_mark(Summary):
             lines = self._divider(index, width)
-        elif is_result(entry.message):
+        elif carries_result(entry.message):
             lines = self._result(index, width)
-        elif tool_calls(entry.message):
+        elif tool_calls(native(entry.message)):
             lines = self._calls(index, width)
         else:
             lines = self._speech(index, width)
@@ -104,9 +104,10 @@ class ChatLines:
         entry = self._sheet.entries[index]
         user = role_letter(entry) == "U"
         ink, attributes, ground = ("strong", "b", "surface") if user else ("text", "", "")
-        labels = picture_labels(entry.message)
-        thought, text = thought_and_said(entry.message) if role_letter(entry) == "A" else ("", text_of(entry.message))
-        text = text or ("" if labels or thought or entry.message.get("content") is None else _("(no text)"))
+        message = native(entry.message)
+        labels = picture_labels(message)
+        thought, text = thought_and_said(message) if role_letter(entry) == "A" else ("", text_of(message))
+        text = text or ("" if labels or thought or message.get("content") is None else _("(no text)"))
         mark = self._mark(index)
         lines: list[Row] = []
         shown = self._thought_lines(thought, width) if thought else []
@@ -117,7 +118,7 @@ class ChatLines:
             head = self._indent() if number else self._head(index)
             spans = spread([*head, *pieces], [] if number else mark, width)
             lines.append(Row(spans, ground))
-        if entry.has_mark(Interrupted) and not is_result(entry.message):
+        if entry.has_mark(Interrupted) and not carries_result(entry.message):
             lines.append(Row((*self._indent(), Span(_("stopped here"), "muted", "i"))))
         return lines
 
@@ -140,8 +141,9 @@ class ChatLines:
 
     def _calls(self, index: int, width: int) -> list[Row]:
         entry = self._sheet.entries[index]
-        lines = self._speech(index, width) if any(map(str.strip, thought_and_said(entry.message))) else []
-        for call in tool_calls(entry.message):
+        message = native(entry.message)
+        lines = self._speech(index, width) if any(map(str.strip, thought_and_said(message))) else []
+        for call in tool_calls(message):
             head = self._indent() if lines else self._head(index)
             arguments = Span("  " + one_line(", ".join(map(str, call_values(call).values()))), "muted")
             spans = [*head, Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b"), arguments]
@@ -152,7 +154,7 @@ class ChatLines:
     def _result(self, index: int, width: int) -> list[Row]:
         sheet, entry = self._sheet, self._sheet.entries[index]
         left = [*self._head(index), Span(self._glyphs.result + " ", "role_t")]
-        text = text_of(entry.message)
+        text = text_of(native(entry.message))
         if entry.has_mark(Cleared):
             left.append(Span(_("cleared"), "muted", "i"))
             if sheet.behind(entry):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from triptych.entries import Entry, Summary
-from triptych.messages import Message, is_result, pictures_in, role_of, text_of, tool_calls, turn_starts
+from triptych.messages import Message, carries_result, native, pictures_in, role_of, text_of, tool_calls, turn_starts
 from triptych_tui.cli_support import (
     as_json,
     entries_in,
@@ -109,6 +109,7 @@ def _entry_json(index: int, entry: Entry, tokens: int) -> dict[str, Any]:
 
 def _preview(message: Message) -> str:
     """The first words of a message, or the first call."""
+    message = native(message)
     text = " ".join(text_of(message)[: 4 * PREVIEW].split())
     calls = "" if text else "; ".join(f"→ {call.name}({call.arguments[:PREVIEW]})" for call in tool_calls(message))
     return (text or " ".join(calls.split()))[:PREVIEW]
@@ -151,8 +152,8 @@ def _facts(reading: Reading, entries: Sequence[Entry]) -> dict[str, Any]:
         "format": reading.format,
         "messages": len(messages),
         "turns": len(turn_starts(messages)),
-        "tool_calls": sum(len(tool_calls(message)) for message in messages),
-        "tool_results": sum(map(is_result, messages)),
+        "tool_calls": sum(len(tool_calls(native(message))) for message in messages),
+        "tool_results": sum(map(carries_result, messages)),
         "pictures": sum(map(pictures_in, messages)),
         "compactions": sum(entry.has_mark(Summary) for entry in entries),
         "by_role": dict(Counter(map(role_of, messages))),

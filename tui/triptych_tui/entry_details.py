@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from triptych.entries import Entry, Summary
-from triptych.messages import Message, text_of, tool_calls
+from triptych.messages import Message, native, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.json_lines import json_spans
@@ -179,6 +179,7 @@ def _note(text: str, width: int) -> Row:
 
 def _said(message: Message) -> str:
     """What a message says: its text, and its calls."""
+    message = native(message)
     calls = [f"{call.name}({call.arguments})" for call in tool_calls(message)]
     return "\n".join(filter(None, [text_of(message), *calls]))
 

@@ -11,7 +11,7 @@ from triptych.layers.plan import Plan, shown_indices
 from triptych.layers.prune import PruneParameters, first_block
 from triptych.layers.summarize import DONE_PRINTED, SUMMARY_PREFIX, SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
-from triptych.messages import is_result, is_tool_response, text_of, user_indices
+from triptych.messages import is_result, is_tool_response, native, text_of, user_indices
 from triptych.policy import Policy
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
@@ -129,7 +129,7 @@ def _prune_notes(run: HandRun, parameters: PruneParameters, sheet: Sheet) -> Ite
     if parameters.flavour == "robust":
         return
     changes = _changes(run)
-    texts = [(before, text_of(before.message), text_of(after.message)) for before, after in changes]
+    texts = [(before, _result_text(before), _result_text(after)) for before, after in changes]
     grown = [before for before, was, now in texts if len(now) > len(was)]
     yield from _about(grown, sheet, _("longer than before: the notice weighs more than the lines it stands for"))
     by_lines = [(before, now) for before, was, now in texts if was.count("\n") >= parameters.max_lines]
@@ -157,6 +157,10 @@ def _summarize_notes(parameters: SummarizeParameters, sheet: Sheet) -> Iterator[
             "the newest question has {count} tool results, and a question is never parted: no summary shortens it",
             results,
         ).format(count=results)
+
+
+def _result_text(entry: Entry) -> str:
+    return text_of(native(entry.message))
 
 
 def _changes(run: HandRun) -> list[tuple[Entry, Entry]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from triptych.entries import Acknowledgement, Cleared, Entry
-from triptych.messages import ToolCall, is_result, text_of, tool_calls
+from triptych.messages import ToolCall, carries_result, is_result, native, text_of, tool_calls
 from triptych_tui.glyphs import MARKS, Glyphs
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.outline import Place
@@ -83,7 +83,7 @@ def _slim_row(sheet: Sheet, index: int, width: int, tied: bool, glyphs: Glyphs, 
     entry = sheet.entries[index]
     left = [*gutter(sheet, index, glyphs), _target_dot(entry, preview, glyphs)]
     if sheet.outline.place(index) is not None:
-        sign = glyphs.result if is_result(entry.message) else glyphs.call
+        sign = glyphs.result if carries_result(entry.message) else glyphs.call
         left.append(Span(sign + " ", "accent" if tied else "role_t"))
     left += content_spans(entry)
     tokens = sheet.tokens_of(index)
@@ -142,14 +142,14 @@ def one_line(text: str, cells: int = 400) -> str:
 
 def content_spans(entry: Entry) -> list[Span]:
     """The first words of a message, or its calls, behind a label for each of its pictures."""
-    message = entry.message
+    message = native(entry.message)
     first, *more = picture_labels(message) or [""]
     labels = [Span(f"{first} +{len(more)} " if more else f"{first} ", "muted")] if first else []
     return labels if labels and not text_of(message) and not tool_calls(message) else [*labels, *_said_spans(entry)]
 
 
 def _said_spans(entry: Entry) -> list[Span]:
-    message = entry.message
+    message = native(entry.message)
     calls = tool_calls(message)
     text = text_of(message)
     if calls:

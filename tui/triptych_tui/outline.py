@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from triptych.entries import Entry, Summary
-from triptych.messages import ToolCall, answered_id, is_result, is_tool_response, tool_calls
+from triptych.messages import ToolCall, answered_id, asks, carries_result, is_result, native, tool_calls
 
 
 @dataclass(slots=True)
@@ -80,11 +80,11 @@ class Outline:
         for index in range(self._length, len(entries)):
             entry = entries[index]
             message = entry.message
-            if is_result(message):
-                self._add_result(index, answered_id(message))
-            elif calls := tool_calls(message):
+            if carries_result(message):
+                self._add_result(index, answered_id(message), is_refused=is_result(message))
+            elif calls := tool_calls(native(message)):
                 self._add_calls(index, calls)
-            elif message.get("role") == "user" and not is_tool_response(message) and not entry.has_mark(Summary):
+            elif asks(message) and not entry.has_mark(Summary):
                 self._turn_count += 1
                 self._turns[index] = self._turn_count
         self._length = len(entries)
@@ -96,10 +96,12 @@ class Outline:
         for number, call in enumerate(calls, 1):
             self._open[call.id].append((group, f"{group.letter}{number}"))
 
-    def _add_result(self, index: int, call_id: str) -> None:
+    def _add_result(self, index: int, call_id: str, *, is_refused: bool) -> None:
+        """`is_refused`: without its call an API would not have it."""
         waiting = self._open.get(call_id)
         if not waiting:
-            self._orphans.add(index)
+            if is_refused:
+                self._orphans.add(index)
             return
         group, label = waiting.popleft()
         group.results.append(index)

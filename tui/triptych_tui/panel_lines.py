@@ -9,7 +9,7 @@ from triptych.entries import Entry, messages_of
 from triptych.layers.exchanges import called, owners
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import ToolCall, is_result, role_of, text_of
+from triptych.messages import ToolCall, carries_result, native, role_of, text_of
 from triptych.stages import Layer
 from triptych_tui.context_load import Change, change_of
 from triptych_tui.glyphs import Glyphs
@@ -126,7 +126,7 @@ class PanelLines:
         sheet, messages = self._sheet, messages_of(self._sheet.session.entries)
         owner_of = owners(messages)
         targets = {entry.id: entry for edit in plan.edits for entry in edit.removed}
-        results = [entry for entry in sheet.session.entries if is_result(entry.message) or entry.id in targets]
+        results = [entry for entry in sheet.session.entries if carries_result(entry.message) or entry.id in targets]
         words = ngettext("{count} of {all} result", "{count} of {all} results", len(results))
         yield self._heading(_("Targets"), words.format(count=f"{len(targets):,}", all=f"{len(results):,}"))
         listed = results if len(results) <= SHOWN_TARGETS else list(targets.values())
@@ -339,7 +339,7 @@ def gain_words(plan: Plan) -> str:
 def _entry_spans(entry: Entry, index: int, call: ToolCall | None, ink: str) -> list[Span]:
     """An entry in few words; a result by its call, as the chat shows that."""
     letter = role_letter(entry)
-    said = text_of(entry.message)
+    said = text_of(native(entry.message))
     if call is not None:
         said = "  ".join([call.name, ", ".join(map(str, call_values(call).values()))])
     return [Span(f"{index:>4} ", "faint"), Span(letter + " ", ROLE_INKS[letter], "b"), Span(one_line(said), ink)]

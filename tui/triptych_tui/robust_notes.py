@@ -10,7 +10,7 @@ from triptych.layers.exchanges import called, first_unanswered, owners, pinned_i
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
-from triptych.messages import is_failed_result, is_result, leading_system_count
+from triptych.messages import carries_result, is_failed_result, leading_system_count
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.sheet import Sheet
@@ -34,7 +34,7 @@ def robust_notes(run: HandRun, sheet: Sheet) -> list[str]:
 
 
 def _truncate_notes(run: HandRun, parameters: TruncateParameters, entries: tuple[Entry, ...]) -> Iterator[str]:
-    results = [entry for entry in entries if is_result(entry.message)]
+    results = [entry for entry in entries if carries_result(entry.message)]
     yield from _pinned(sum(entry.pinned for entry in results))
     if parameters.error_limit is not None and any(is_failed_result(entry.message) for entry in results):
         yield _("what failed tools said has a limit of its own: {limit}").format(limit=f"{parameters.error_limit:,}")
@@ -66,8 +66,8 @@ def _staying(entries: tuple[Entry, ...]) -> Iterator[str]:
     """The results that stay whatever the numbers are."""
     messages = messages_of(entries)
     pinned = pinned_indices(entries, owners(messages))
-    yield from _pinned(sum(is_result(messages[index]) for index in pinned))
-    unanswered = sum(map(is_result, messages[first_unanswered(messages) :]))
+    yield from _pinned(sum(carries_result(messages[index]) for index in pinned))
+    unanswered = sum(map(carries_result, messages[first_unanswered(messages) :]))
     if unanswered:
         yield ngettext(
             "{count} result stays: the model has not answered it yet",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from triptych.messages import answered_id, is_result, tool_calls
+from triptych.messages import answered_id, is_result, native, tool_calls
 from triptych.reasons import TriptychError
 from triptych_tui.search import Matcher, plain_matcher, texts_of
 from triptych_tui.sheet import Sheet, role_letter
@@ -104,12 +104,12 @@ def _mark_names(sheet: Sheet, index: int) -> Iterator[str]:
 
 def _tool_names(sheet: Sheet, index: int) -> Iterator[str]:
     """The tools that an entry calls, or whose result it is, in small letters."""
-    message, group = sheet.entries[index].message, sheet.outline.group_at(index)
+    message, group = native(sheet.entries[index].message), sheet.outline.group_at(index)
     if not is_result(message):
         yield from (call.name.casefold() for call in tool_calls(message))
         return
     if isinstance(message.get("name"), str):
         yield message["name"].casefold()
-    if group is not None:
+    if group is not None and answered_id(message):
         calls = tool_calls(sheet.entries[group.call_index].message)
         yield from (call.name.casefold() for call in calls if call.id == answered_id(message))

@@ -9,7 +9,7 @@ from typing import Literal
 from triptych.edits import Edit, inverse_of
 from triptych.entries import Acknowledgement, Entry, Summary
 from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
-from triptych.messages import role_of
+from triptych.messages import is_tool_response, role_of
 from triptych.session import Session
 from triptych.tokens import Measured, apportion
 from triptych_tui.outline import Outline
@@ -163,7 +163,7 @@ def role_letter(entry: Entry) -> str:
     """The letter of the gutter: S, U, A, T, or Σ for a summary."""
     if entry.marks and entry.has_mark(Summary):
         return "Σ"
-    return _LETTERS.get(role_of(entry.message), "?")
+    return "T" if is_tool_response(entry.message) else _LETTERS.get(role_of(entry.message), "?")
 
 
 def part_of(entry: Entry) -> str:

@@ -10,7 +10,7 @@ from triptych.layers.clear import RECOMMENDED_PLACEHOLDER, ROBUST_PLACEHOLDER
 from triptych.layers.prune import NOTICE
 from triptych.layers.summarize import ACKNOWLEDGEMENTS, PREFIXES
 from triptych.layers.truncate import LESSON_NOTICE, ROBUST_NOTICE
-from triptych.messages import Message, is_result, is_tool_response, role_of, text_of
+from triptych.messages import Message, carries_result, native, role_of, text_of
 
 _FIELDS = {
     "omitted": "([0-9]{1,15})",
@@ -47,8 +47,8 @@ def guess_marks(messages: Sequence[Message]) -> tuple[Entry, ...]:
 
 
 def _marks(message: Message, after_summary: bool) -> tuple[Mark, ...]:
-    if is_result(message) or is_tool_response(message):
-        return tuple(_result_marks(text_of(message)))
+    if carries_result(message):
+        return tuple(_result_marks(text_of(native(message))))
     if role_of(message) == "user" and text_of(message).startswith(PREFIXES):
         return (Summary(guessed=True),)
     is_acknowledgement = text_of(message) in ACKNOWLEDGEMENTS

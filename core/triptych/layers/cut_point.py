@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 from triptych.entries import Acknowledgement, Entry, Summary, messages_of
 from triptych.layers.exchanges import owners, pinned_indices, real_turn_starts, safe_cuts
 from triptych.layers.summarize import SummarizeParameters
-from triptych.messages import Message, is_result, is_tool_response, leading_system_count, role_of, tool_calls
+from triptych.messages import Message, carries_result, leading_system_count, native, role_of, tool_calls
 from triptych.tokens import TokenCounter
 
 Way = Literal["turns", "fewer_turns", "inside_turn", "messages", "part", "questions"]
@@ -108,7 +108,7 @@ def _by_turns(ground: _Ground, keep: int) -> int:
 
 def _by_messages(ground: _Ground, keep: int, count_results: bool) -> int:
     """The cut that keeps so many messages, moved back to one that parts nothing."""
-    counted = [index for index, message in enumerate(ground.messages) if count_results or not is_result(message)]
+    counted = [index for index, message in enumerate(ground.messages) if count_results or not carries_result(message)]
     wanted = counted[-keep] if len(counted) >= keep else 0
     return next((index for index in range(wanted, ground.start, -1) if ground.is_safe[index]), ground.start)
 
@@ -151,15 +151,14 @@ def _within(ground: _Ground, base: int, way: Way, budget: int | None) -> tuple[i
 
 def _ends_batch(ground: _Ground, index: int) -> bool:
     """Whether the model goes on here after a complete batch of results."""
-    before = ground.messages[index - 1]
     is_answer = ground.is_safe[index] and role_of(ground.messages[index]) == "assistant"
-    return is_answer and (is_result(before) or is_tool_response(before))
+    return is_answer and carries_result(ground.messages[index - 1])
 
 
 def _is_at_rest(ground: _Ground) -> bool:
     """Whether the model has had the last word, and asks for nothing."""
     messages = ground.messages
-    return bool(messages) and role_of(messages[-1]) == "assistant" and not tool_calls(messages[-1])
+    return bool(messages) and role_of(messages[-1]) == "assistant" and not tool_calls(native(messages[-1]))
 
 
 def _questions(ground: _Ground, cut: int, tokens: int | None) -> Iterator[int]:

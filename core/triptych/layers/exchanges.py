@@ -11,9 +11,10 @@ from triptych.messages import (
     Message,
     ToolCall,
     answered_id,
+    asks,
     call_ids,
     is_result,
-    is_tool_response,
+    native,
     role_of,
     tool_call_at,
 )
@@ -31,7 +32,7 @@ def owners(messages: Sequence[Message]) -> dict[int, Place]:
     found: dict[int, Place] = {}
     left: defaultdict[str, deque[Place]] = defaultdict(deque)
     near: dict[str, deque[Place]] = {}
-    for index, message in enumerate(messages):
+    for index, message in enumerate(map(native, messages)):
         if is_result(message):
             call_id = answered_id(message)
             waiting = near.get(call_id) or left.get(call_id)
@@ -50,7 +51,7 @@ def owners(messages: Sequence[Message]) -> dict[int, Place]:
 
 def called(messages: Sequence[Message], owner: Place) -> ToolCall:
     """The call at a place."""
-    return tool_call_at(messages[owner[0]], owner[1])
+    return tool_call_at(native(messages[owner[0]]), owner[1])
 
 
 def first_unanswered(messages: Sequence[Message]) -> int:
@@ -85,11 +86,7 @@ def batches(results: Sequence[int], owner_of: Mapping[int, Place]) -> Iterator[l
 
 def real_turn_starts(entries: Sequence[Entry]) -> list[int]:
     """The indices of user messages that a user asked: no summaries, no results in the text protocol."""
-    return [
-        index
-        for index, entry in enumerate(entries)
-        if entry.message.get("role") == "user" and not is_tool_response(entry.message) and not entry.has_mark(Summary)
-    ]
+    return [index for index, entry in enumerate(entries) if asks(entry.message) and not entry.has_mark(Summary)]
 
 
 def safe_cuts(messages: Sequence[Message], owner_of: Mapping[int, Place]) -> list[bool]:

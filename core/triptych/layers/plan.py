@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from triptych.edits import Edit
 from triptych.entries import Entry
-from triptych.messages import Message, pair_calls, tool_calls
+from triptych.messages import Message, native, pair_calls, tool_calls
 from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.tokens import Count, TokenCounter
@@ -43,7 +43,7 @@ def make_plan(
 def tool_names(messages: Sequence[Message]) -> Mapping[int, str]:
     """The tool's name for the index of each paired result."""
     return {
-        index: tool_calls(messages[place[0]])[place[1]].name
+        index: tool_calls(native(messages[place[0]]))[place[1]].name
         for index, place in pair_calls(messages).results.items()
         if place is not None
     }

@@ -15,6 +15,7 @@ from triptych.messages import (
     Message,
     is_result,
     is_tool_response,
+    native,
     pictures_in,
     role_of,
     text_of,
@@ -50,11 +51,13 @@ def rendered(
         message = messages[index]
         if original_of is not None and (original := original_of(entries[index].id)) is not None:
             message = original.message
+        owner = owner_of.get(index)
+        if owner is not None or not is_tool_response(message):
+            message = native(message)
         label = f"[{role_of(message) or 'message'}]"
         if is_tool_response(message):
             label = "[tool]"
         elif is_result(message):
-            owner = owner_of.get(index)
             label = f"[result{numbered.get(owner, '') if owner is not None else ''}]"
         if text := _said(message):
             yield _clipped(f"{label} {text}", longest)

@@ -18,7 +18,16 @@ from triptych.layers.exchanges import (
     real_turn_starts,
 )
 from triptych.layers.plan import Plan, make_plan
-from triptych.messages import Message, ToolCall, is_failed_result, is_result, text_of
+from triptych.messages import (
+    Message,
+    ToolCall,
+    carries_result,
+    is_failed_result,
+    is_result,
+    native,
+    text_of,
+    with_result_texts,
+)
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
@@ -66,7 +75,7 @@ def _too_early(
 def _counted(messages: Sequence[Message], owner_of: Mapping[int, Place], parameters: ClearParameters) -> Iterator[int]:
     """The results that may be cleared or count among those that stay."""
     for index, message in enumerate(messages):
-        if not is_result(message) or (parameters.keep_errors and is_failed_result(message)):
+        if not carries_result(message) or (parameters.keep_errors and is_failed_result(message)):
             continue
         tool = called(messages, owner_of[index]).name if parameters.exclude_tools and index in owner_of else None
         if tool not in parameters.exclude_tools:
@@ -93,8 +102,12 @@ def _old(
         if index < end
         and index not in pinned
         and not entries[index].has_mark(Cleared)
-        and (not parameters.minimum_characters or len(text_of(entries[index].message)) >= parameters.minimum_characters)
+        and _is_long_enough(entries[index].message, parameters)
     ]
+
+
+def _is_long_enough(result: Message, parameters: ClearParameters) -> bool:
+    return not parameters.minimum_characters or len(text_of(native(result))) >= parameters.minimum_characters
 
 
 def _count_of_old(
@@ -133,10 +146,14 @@ def _replacements(
     for index in old:
         owner = owner_of.get(index)
         call = None if owner is None else called(messages, owner)
-        content = parameters.placeholder if is_fixed else _content(text_of(messages[index]), call, parameters)
-        entry = entries[index].replaced({**messages[index], "content": content}, mark)
+        content = parameters.placeholder if is_fixed else _content(text_of(native(messages[index])), call, parameters)
+        entry = entries[index].replaced(_with_content(messages[index], content), mark)
         if (gain := counter.weight(entries[index]) - counter.weight(entry)) > 0:
             yield index, entry, gain
+
+
+def _with_content(message: Message, content: str) -> Message:
+    return {**message, "content": content} if is_result(message) else with_result_texts(message, [content])
 
 
 def _content(text: str, call: ToolCall | None, parameters: ClearParameters) -> str:

@@ -12,7 +12,7 @@ from triptych.layers.exchanges import called, owners
 from triptych.layers.parameters import UNITS
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.truncate import TruncateParameters
-from triptych.messages import Message, is_failed_result, text_of, texts_of, with_texts
+from triptych.messages import Message, is_failed_result, native, text_of, texts_of, with_result_texts
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
@@ -58,8 +58,9 @@ def _seen(
     limit = parameters.limit
     if parameters.error_limit is not None and (failed or is_failed_result(entry.message)):
         limit = parameters.error_limit
-    texts = texts_of(entry.message)
-    length = size(text_of(entry.message), unit)
+    result = native(entry.message)
+    texts = texts_of(result)
+    length = size(text_of(result), unit)
     if entry.pinned:
         return _Seen(index, limit, None, Reason("truncate.pinned"))
     if entry.has_mark(Truncated):
@@ -68,10 +69,10 @@ def _seen(
     values = {"length": length, "limit": limit}
     if cut == texts:
         return _Seen(index, limit, None, Reason(_WITHIN[UNITS.index(unit)], values))
-    message = with_texts(entry.message, cut)
+    message = with_result_texts(entry.message, cut)
     if counter.message_weight(message) >= counter.weight(entry):
         return _Seen(index, limit, None, Reason("truncate.saves_nothing", values))
-    shorter = {**values, "result_length": size(text_of(message), unit)}
+    shorter = {**values, "result_length": size(text_of(native(message)), unit)}
     return _Seen(index, limit, message, Reason(_SHORTENED[UNITS.index(unit)], shorter))
 
 
@@ -96,7 +97,7 @@ def cut_texts(texts: Sequence[str], limit: int, parameters: TruncateParameters, 
 
 def _cut_entry(entry: Entry, seen: _Seen) -> Entry:
     assert seen.message is not None
-    omitted = max(len(text_of(entry.message)) - len(text_of(seen.message)), 0)
+    omitted = max(len(text_of(native(entry.message))) - len(text_of(native(seen.message))), 0)
     return entry.replaced(seen.message, Truncated(limit=seen.limit, omitted=omitted))
 
 

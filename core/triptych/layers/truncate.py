@@ -10,7 +10,7 @@ from triptych.edits import replacement_edits
 from triptych.entries import Entry, Truncated
 from triptych.layers.parameters import UNITS, Flavour, Unit, at_least, one_of, share
 from triptych.layers.plan import Plan, make_plan
-from triptych.messages import is_result
+from triptych.messages import Message, carries_result, native, with_result_texts
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
@@ -103,7 +103,7 @@ def plan(
     contents that are not plain text stay as they are.
     """
     chosen = range(len(entries)) if indices is None else sorted(indices)
-    candidates = [index for index in chosen if is_result(entries[index].message)]
+    candidates = [index for index in chosen if carries_result(entries[index].message)]
     if parameters.flavour == "robust":
         from triptych.layers import robust_truncate  # on first use: the window opens without it
 
@@ -117,16 +117,21 @@ def _cuts(
     entries: Sequence[Entry], candidates: Iterable[int], parameters: TruncateParameters
 ) -> Iterator[tuple[int, Cut]]:
     for index in candidates:
-        content = entries[index].message.get("content")
+        content = _content(entries[index].message)
         if isinstance(content, str) and len(content) > parameters.limit and not entries[index].has_mark(Truncated):
             made = cut(content, parameters)
             if made is not None:
                 yield index, made
 
 
+def _content(message: Message) -> object:
+    """What the tool said, without what the second lesson's text protocol puts around it."""
+    return native(message).get("content")
+
+
 def _cut_entry(entry: Entry, made: Cut, parameters: TruncateParameters) -> Entry:
     mark = Truncated(limit=parameters.limit, omitted=made.omitted)
-    return entry.replaced({**entry.message, "content": made.text}, mark)
+    return entry.replaced(with_result_texts(entry.message, [made.text]), mark)
 
 
 def _reason(
@@ -134,7 +139,7 @@ def _reason(
 ) -> Reason:
     limit = parameters.limit
     if len(candidates) == 1:
-        content = entries[candidates[0]].message.get("content")
+        content = _content(entries[candidates[0]].message)
         length = len(content) if isinstance(content, str) else 0
         variables = {"len(text)": length, "limit": limit}
         if not cuts:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from triptych.messages import Message, is_tool_response, pictures_in, role_of, text_of
+from triptych.messages import Message, pictures_in, text_of, turn_starts
 from triptych.models.base import Request
 from triptych.models.offline_language import LONGEST_QUOTE, Script, say, script_of
 from triptych.models.offline_recall import (
@@ -69,9 +69,7 @@ class _Conversation:
         self._tools = {name for schema in request.tools if (name := _tool_name(schema))}
         self._results = results_in(messages)
         self._known = known_paths(self._results)
-        users = [
-            i for i, message in enumerate(messages) if role_of(message) == "user" and not is_tool_response(message)
-        ]
+        users = turn_starts(messages)
         self._place = next((index for index in reversed(users) if not is_summary(messages[index])), -1)
         self._question = _said(messages[self._place]) if self._place >= 0 else ""
         self._script: Script = script_of(text_of(messages[index]) for index in reversed(users))

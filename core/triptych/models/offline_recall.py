@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from triptych.layers.prune import NOTICE_START
 from triptych.layers.summarize import ACKNOWLEDGEMENTS
-from triptych.messages import Message, ToolCall, is_result, is_tool_response, pair_calls, role_of, text_of, tool_calls
+from triptych.messages import Message, ToolCall, carries_result, native, pair_calls, role_of, text_of, tool_calls
 from triptych.models.offline_language import is_own, without_own_words
 from triptych.models.offline_requests import is_question, understand
 from triptych.models.offline_sections import UNANSWERED, sections_of, summary_in
@@ -32,9 +32,6 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\((?:no matches|no files|not all files|files and folders that|folders that could)[^\n]*\)")
-_TOOL_RESPONSE = re.compile(
-    r"<tool_response>\s*\[工具\s*(\S+?)\s*執行結果\]：\n?(.*?)\n?(?:</tool_response>|$)", re.DOTALL
-)
 
 _BETWEEN_LINES = re.compile(rf"{re.escape(NOTICE_START)}|.*(?:\b(?:files|matches|lines)\b|行)", re.IGNORECASE)
 
@@ -93,23 +90,21 @@ class Result:
 def results_in(messages: Sequence[Message]) -> list[Result]:
     """The tool results of a list, in order, those in the text protocol too."""
     calls = {
-        index: tool_calls(messages[place[0]])[place[1]]
+        index: tool_calls(native(messages[place[0]]))[place[1]]
         for index, place in pair_calls(messages).results.items()
         if place is not None
     }
-    results = []
-    for index, message in enumerate(messages):
-        if is_tool_response(message):
-            results.append(result_of_response(index, text_of(message)))
-        elif is_result(message):
-            results.append(result_of(index, calls.get(index), text_of(message)))
-    return results
+    return [
+        result_in(index, message, calls.get(index)) for index, message in enumerate(messages) if carries_result(message)
+    ]
 
 
-def result_of_response(index: int, text: str) -> Result:
-    """The result that a message of the text protocol carries."""
-    block = _TOOL_RESPONSE.match(text)
-    return result_of(index, ToolCall("", block[1], ""), block[2]) if block else result_of(index, None, text)
+def result_in(index: int, message: Message, call: ToolCall | None) -> Result:
+    """The result that a message carries, of `call`; without one the message itself may name the tool."""
+    plain = native(message)
+    if call is None and isinstance(name := plain.get("name"), str):
+        call = ToolCall("", name, "")
+    return result_of(index, call, text_of(plain))
 
 
 def result_of(index: int, call: ToolCall | None, text: str) -> Result:
@@ -257,7 +252,7 @@ def sentences_in(messages: Sequence[Message], results: Sequence[Result]) -> list
         elif role == "assistant":
             if text_of(message) in ACKNOWLEDGEMENTS:
                 continue
-            rest, quotes = without_own_words(text_of(message))
+            rest, quotes = without_own_words(text_of(native(message)))
             said = [*quotes, *sentences_of(rest)]
             found += (Sentence(text, index, "assistant") for text in said if not is_question(text))
         else:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from triptych.layers.rendering import fenced_in
 from triptych.layers.summarize import ACKNOWLEDGEMENTS, SUMMARY_PREFIX
-from triptych.messages import TOOL_RESPONSE_TAG, ToolCall
+from triptych.messages import TOOL_RESPONSE_TAG, ToolCall, native, text_of, tool_calls
 from triptych.models.offline_language import SCRIPTS, Script, is_own, script_of, without_own_words
-from triptych.models.offline_recall import Result, is_aside, result_of, result_of_response, sentences_of
+from triptych.models.offline_recall import Result, is_aside, result_in, result_of, sentences_of
 from triptych.models.offline_requests import is_question, understand
 from triptych.models.offline_sections import SECTIONS, UNANSWERED, sections_of, summary_in
 from triptych.tokens import MeowgentEstimator
@@ -163,7 +163,9 @@ def _items(blocks: Sequence[_Block]) -> Iterator[_Item]:
             # Read backwards, as the newest come first in the end.
             yield from reversed(list(_carried(summary_in(block.text) or "")))
         elif block.is_response:
-            yield from _from_result(result_of_response(index, block.text))
+            waiting = calls[""]
+            message = {"role": "user", "content": block.text}
+            yield from _from_result(result_in(index, message, waiting.popleft() if waiting else None))
         elif block.role == "user":
             yield from _from_user(block.text, _answer_after(blocks, index))
         elif block.role in _CALLS:
@@ -174,7 +176,9 @@ def _items(blocks: Sequence[_Block]) -> Iterator[_Item]:
             call = waiting.popleft() if waiting else ToolCall("", block.tool, "") if block.tool else None
             yield from _from_result(result_of(index, call, block.text))
         elif block.role == "assistant" and block.text not in ACKNOWLEDGEMENTS:
-            rest, quotes = without_own_words(block.text)
+            message = native({"role": "assistant", "content": block.text})
+            calls[""].extend(tool_calls(message))
+            rest, quotes = without_own_words(text_of(message))
             said = [*quotes, *sentences_of(rest)]
             yield from (_Item("facts", text, 7) for text in said[:_SENTENCES_PER_RESULT] if _INFORMATIVE.search(text))
 
@@ -221,7 +225,7 @@ def _answer_after(blocks: Sequence[_Block], index: int) -> str:
     """What the assistant said before the user spoke again."""
     answer = ""
     for block in blocks[index + 1 :]:
-        if block.role == "user":
+        if block.role == "user" and not block.is_response:
             break
         if block.role == "assistant":
             answer = block.text

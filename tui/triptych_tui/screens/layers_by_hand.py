@@ -15,7 +15,7 @@ from triptych.events import SummaryPieceSent
 from triptych.layers.parameters import ParameterError
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import is_result
+from triptych.messages import carries_result
 from triptych.models.base import ModelError
 from triptych.reasons import Reason
 from triptych.stages import Layer
@@ -76,7 +76,7 @@ class LayersByHand:
             await self._open(layer, selected)
 
     async def _open(self, layer: Layer, selected: int | None) -> None:
-        if selected is not None and not is_result(self._session.entries[selected].message):
+        if selected is not None and not carries_result(self._session.entries[selected].message):
             selected = None
         self._selected = selected
         run = self._planned(layer_of_key(self._session, layer))

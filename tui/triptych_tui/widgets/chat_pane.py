@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.strip import Strip
 
-from triptych.messages import Message, text_of, thought_and_said, tool_calls
+from triptych.messages import Message, native, text_of, thought_and_said, tool_calls
 from triptych_tui.chat_lines import ChatLines
 from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import N_
@@ -155,7 +155,7 @@ class ChatPane(LineView):
             if block >= len(self._spoken):
                 yield 2
                 continue
-            message = entries[self._spoken[block]].message
+            message = native(entries[self._spoken[block]].message)
             calls = len(tool_calls(message)) if message.get("tool_calls") else 0
             yield calls or min(len(text_of(message)) // room, 400) + 2
 
