@@ -17,7 +17,7 @@ from triptych.events import Actor, Outcome, StageEntered, StreamEnded, TurnEnded
 from triptych.layer_stages import LayerStages, cut_on_arrival
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.summarize import SummaryPlan
-from triptych.messages import Message, ToolCall, tool_calls
+from triptych.messages import Message, ToolCall, native, result_message, text_of, tool_calls
 from triptych.models.assemble import AnswerBuilder
 from triptych.models.base import ChatModel, ModelError, Request
 from triptych.models.retries import Wait, wait_silently
@@ -76,9 +76,9 @@ async def run_turn(
     return outcome
 
 
-def interrupted_result(call: ToolCall) -> Message:
-    """The result that closes a call nobody answered."""
-    return {"role": "tool", "tool_call_id": call.id, "content": INTERRUPTED_RESULT}
+def interrupted_result(calling: Message, call: ToolCall) -> Message:
+    """The result that closes a call of the message `calling` which nobody answered."""
+    return result_message(calling, call, INTERRUPTED_RESULT)
 
 
 class _Turn:
@@ -94,6 +94,7 @@ class _Turn:
         self._requests = 0
         self._answered = False  # a request of this turn has succeeded: what it brought is kept
         self._open_calls: list[ToolCall] = []
+        self._calling: Message = {}  # the message they are in
         self._layers = LayerStages(session, self._action, model, tools, self._enter, wait)
 
     async def run(self, text: str, pictures: Sequence[Picture]) -> tuple[Outcome, Reason | None]:
@@ -125,7 +126,7 @@ class _Turn:
     def close_open_calls(self, reason: Reason) -> None:
         """Answer the calls that got no result, so that the list stays one an API accepts."""
         while self._open_calls:
-            message = interrupted_result(self._open_calls.pop(0))
+            message = interrupted_result(self._calling, self._open_calls.pop(0))
             self._session.append("append", message, reason, self._action, marks=(Interrupted(),))
 
     # Stages
@@ -161,17 +162,18 @@ class _Turn:
         weight, builder, started = sum(self._weights()), AnswerBuilder(), monotonic()
         try:
             await stream(session, self._model, Request(tuple(messages_of(entries)), schemas), builder, self._wait)
-            calls = self._calls_of(builder)
+            message = self._message_of(builder)
+            calls = self._calls_of(message)
             if not calls:
                 await self._enter("answer", Reason("turn.answer"))
-            self._keep_answer(builder, calls, weight, monotonic() - started)
+            self._keep_answer(builder, message, calls, weight, monotonic() - started)
         except asyncio.CancelledError:
             self._keep_partial(builder)
             raise
         finally:
             session.emit(StreamEnded())  # after the step, so that what streamed becomes the entry in place
         self._answered = True
-        self._open_calls = list(calls)
+        self._calling, self._open_calls = message, list(calls)
         return builder
 
     def _weights(self) -> tuple[int, int]:
@@ -179,31 +181,43 @@ class _Turn:
         counter = self._session.counter
         return counter.total(self._session.entries), counter.schemas_weight(self._tools.schemas())
 
-    def _keep_answer(self, builder: AnswerBuilder, calls: Sequence[ToolCall], weight: int, seconds: float) -> None:
+    def _keep_answer(
+        self, builder: AnswerBuilder, message: Message, calls: Sequence[ToolCall], weight: int, seconds: float
+    ) -> None:
         """Append the answer to a request of this `weight` as one step."""
         session = self._session
         if builder.usage and builder.usage.prompt_tokens:  # a server that counts nothing says 0
             session.record_usage(builder.usage, weight)
         stage: Stage = "request" if calls else "answer"
         reason = Reason("turn.calls" if calls else "turn.answer", {"calls": len(calls)})
-        edit = append_edit(session.entries, Entry(session.new_ids(1), builder.message()))
+        edit = append_edit(session.entries, Entry(session.new_ids(1), message))
         plan = make_plan(stage, session.entries, (edit,), reason, session.counter)
         session.perform(plan, self._action, seconds=seconds, usage=builder.usage)
 
-    def _calls_of(self, builder: AnswerBuilder) -> tuple[ToolCall, ...]:
+    def _message_of(self, builder: AnswerBuilder) -> Message:
+        """The whole answer in the form that the policy gives calls."""
         if not builder.is_empty:
-            return tool_calls(builder.message())
+            if self._session.policy.results_as == "tool":
+                return builder.message()
+            from triptych.text_protocol import with_calls_as_text  # for those that speak it
+
+            return with_calls_as_text(builder.message())
         if builder.finish == "length":
             raise ModelError("model.empty_cut_off", model=self._model.name)
         if builder.finish == "content_filter":
             raise ModelError("model.empty_filtered", model=self._model.name)
         raise ModelError("model.empty", model=self._model.name)
 
+    def _calls_of(self, message: Message) -> tuple[ToolCall, ...]:
+        """Blocks of the text protocol are calls only where the policy speaks it."""
+        return tool_calls(message if self._session.policy.results_as == "tool" else native(message))
+
     def _keep_partial(self, builder: AnswerBuilder) -> None:
-        """Keep the text that had streamed when the turn was cancelled; calls that were not run are dropped."""
+        """Keep the text that had streamed when the turn was cancelled; calls that are no part of it are dropped."""
         if builder.text.strip():
             message, marks = builder.message_without_calls(), (Interrupted(),)
             self._session.append("answer", message, Reason("turn.cancelled"), self._action, marks=marks)
+            self._calling, self._open_calls = message, list(self._calls_of(message))
 
     async def _run_tools(self) -> None:
         """Run the open calls one after the other; each result goes through its stages before it is history."""
@@ -211,14 +225,14 @@ class _Turn:
             call = self._open_calls[0]
             await self._enter("tool", Reason("turn.tool", {"tool": call.name, "left": len(self._open_calls)}))
             output = await self._tools.run(call)
-            result = Entry(self._session.new_ids(1), {"role": "tool", "tool_call_id": call.id, "content": output.text})
+            result = Entry(self._session.new_ids(1), result_message(self._calling, call, output.text))
             await self._append_result(result, failed=output.failed)
 
     async def _append_result(self, result: Entry, *, failed: bool) -> None:
         """Append a result and, in the same breath, the cut that layer 1 makes: a request never sees it whole."""
         session = self._session
         edit = append_edit(session.entries, result)
-        reason = Reason("turn.result", {"characters": len(str(result.message["content"]))})
+        reason = Reason("turn.result", {"characters": len(text_of(native(result.message)))})
         append_plan = make_plan("append", session.entries, (edit,), reason, session.counter)
         cut_plan: Plan | None = None
         for stage in self._session.policy.stages_between("request", "answer"):

@@ -5,16 +5,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from triptych.entries import Entry, Summary, messages_of
 from triptych.layers.clear import ClearParameters
-from triptych.layers.parameters import ParameterError, at_least
+from triptych.layers.parameters import ParameterError, at_least, one_of
 from triptych.layers.plan import shown_indices
 from triptych.layers.prune import PruneParameters
-from triptych.layers.summarize import SummarizeParameters, split
+from triptych.layers.summarize import SummarizeParameters, split, turns_in
 from triptych.layers.truncate import TruncateParameters
-from triptych.messages import user_indices
 from triptych.policy_tables import PolicyError, built
 from triptych.reasons import Reason
 from triptych.stages import Layer, Stage
@@ -23,6 +22,8 @@ from triptych_assets import FOLDER
 
 LAYER_STAGES: frozenset[Stage] = frozenset({"truncate", "clear", "prune", "summarize"})
 LAYERS: tuple[Layer, ...] = get_args(Layer)
+
+ResultsAs = Literal["tool", "user"]
 
 _FIXED_ORDER: tuple[Stage, ...] = ("receive", "request", "tool", "append", "answer", "save")
 _CONDITIONS = ("turns", "window_share", "tokens", "messages", "on_overflow_only")
@@ -91,6 +92,7 @@ class Policy:
     every_request: the stages before `request` run before every request of a turn, not only before the first: else one
         question with many calls is never shortened.
     max_tool_rounds: requests with tool calls in one turn before the turn is stopped.
+    results_as: the role of tool results. `user`: calls and results are text, in the second lesson's protocol.
     estimator: the name of the token estimator.
     source, date, note: where the rules come from, for readers.
     edited: its numbers were changed in a session; `name` says what they were before.
@@ -106,6 +108,7 @@ class Policy:
     off: tuple[Layer, ...] = ()
     every_request: bool = False
     max_tool_rounds: int = 25
+    results_as: ResultsAs = "tool"
     estimator: str = "meowgent"
     source: str = ""
     date: str = ""
@@ -114,6 +117,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         at_least("max_tool_rounds", self.max_tool_rounds, 1)
+        one_of("results_as", self.results_as, get_args(ResultsAs))
         for key, known in (("stages", get_args(Stage)), ("off", LAYERS)):
             for stage in getattr(self, key):
                 if stage not in known:
@@ -223,11 +227,11 @@ def _decide_by_turns(limit: int, parameters: SummarizeParameters, entries: Seque
         id = "decide.turns_over" if turns > limit else "decide.turns_within"
         return Decision(turns > limit, Reason(id, {"turns": turns, "limit": limit}))
     messages = messages_of(entries)
-    users = user_indices(messages)
+    users = turns_in(messages, count_results=parameters.count_results)
     due = len(users) > limit
     variables: dict[str, Any] = {"user_idx": shown_indices(users)}
     if due:
-        variables["cut"] = split(messages, parameters.keep_turns)
+        variables["cut"] = split(messages, parameters.keep_turns, count_results=parameters.count_results)
     values = {"turns": len(users), "limit": limit}
     if not due:
         return Decision(False, Reason("decide.turns_within", values, variables))

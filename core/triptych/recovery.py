@@ -11,7 +11,7 @@ from triptych.agent import interrupted_result
 from triptych.edits import Edit, append_edit
 from triptych.entries import Entry, Interrupted, messages_of
 from triptych.layers.plan import make_plan
-from triptych.messages import Message, answered_id, is_result, role_of, tool_calls
+from triptych.messages import Message, answered_id, carries_result, native, role_of, tool_calls
 from triptych.reasons import Reason
 from triptych.session import Session
 
@@ -32,6 +32,7 @@ def take_up(session: Session, outside: Sequence[Message] | None = None, draft: s
     if draft.strip() and (not session.entries or role_of(session.entries[-1].message) != "assistant"):
         message: Message = {"role": "assistant", "content": draft}
         session.append("answer", message, Reason("recovery.draft"), session.begin_action(), marks=(Interrupted(),))
+        _close_open_calls(session)
 
 
 def adopt(session: Session, messages: Sequence[Message]) -> None:
@@ -74,20 +75,21 @@ def _entries_for(session: Session, removed: Sequence[Entry], messages: Sequence[
 
 def _close_open_calls(session: Session) -> None:
     entries = session.entries
-    answered = next((at for at in range(len(entries)) if not is_result(entries[-1 - at].message)), len(entries))
+    answered = next((at for at in range(len(entries)) if not carries_result(entries[-1 - at].message)), len(entries))
     if answered == len(entries):
         return
     message = entries[-1 - answered].message
     results = Counter(answered_id(entry.message) for entry in entries[len(entries) - answered :])
     calls = []
-    for call in tool_calls(message):  # by their ids: results of parallel calls may stand in any order
+    speaks = native(message) if session.policy.results_as == "user" else message
+    for call in tool_calls(speaks):  # by their ids: results of parallel calls may stand in any order
         results[call.id] -= 1
         if results[call.id] < 0:
             calls.append(call)
     if not calls or role_of(message) != "assistant" or "function_call" in message:  # nothing that a result may follow
         return
     first = session.new_ids(len(calls))
-    closing = [Entry(first + at, interrupted_result(call), (Interrupted(),)) for at, call in enumerate(calls)]
+    closing = [Entry(first + at, interrupted_result(message, call), (Interrupted(),)) for at, call in enumerate(calls)]
     reason = Reason("recovery.open_calls", {"calls": len(calls)})
     plan = make_plan("repair", entries, (append_edit(entries, *closing),), reason, session.counter)
     path = session.timeline.path()

@@ -23,7 +23,7 @@ from triptych.entries import Entry, Interrupted, messages_of
 from triptych.events import Saved, TurnEnded
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SUMMARY_PREFIX, SUMMARY_PROMPT, SummaryPlan
-from triptych.messages import Message, tool_calls
+from triptych.messages import Message, carries_result, native, tool_calls
 from triptych.models.base import ModelError, TextDelta
 from triptych.policy import Policy, Trigger, preset
 from triptych.reasons import Reason
@@ -76,17 +76,17 @@ async def test_cancelling_at_every_await(name: str, tmp_path: Path) -> None:
         assert desk.session.is_saved
         assert desk.of(TurnEnded) == [TurnEnded("cancelled", Reason("turn.cancelled"))]
         for entry in desk.entries:
-            if entry.has_mark(Interrupted) and entry.message["role"] == "tool":
-                assert entry.message["content"] == INTERRUPTED_RESULT
+            if entry.has_mark(Interrupted) and carries_result(entry.message):
+                assert native(entry.message)["content"] == INTERRUPTED_RESULT
                 closed += 1
             elif entry.has_mark(Interrupted):
                 assert entry is desk.entries[-1]
                 assert entry.message["content"] in ("I look", "all done", "all ")
                 partial += 1
             else:
-                assert entry.message.get("content") != INTERRUPTED_RESULT
-        results = [message for message in desk.messages if message["role"] == "tool"]
-        assert len(results) == sum(len(tool_calls(message)) for message in desk.messages)
+                assert native(entry.message).get("content") != INTERRUPTED_RESULT
+        results = [message for message in desk.messages if carries_result(message)]
+        assert len(results) == sum(len(tool_calls(native(message))) for message in desk.messages)
     assert partial
     assert closed
     assert whole.of(TurnEnded) == [TurnEnded("answered")]

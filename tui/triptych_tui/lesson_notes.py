@@ -9,9 +9,9 @@ from triptych.layers.clear import ClearParameters
 from triptych.layers.parameters import LESSON_ERRORS
 from triptych.layers.plan import Plan, shown_indices
 from triptych.layers.prune import PruneParameters, first_block
-from triptych.layers.summarize import DONE_PRINTED, SUMMARY_PREFIX, SummarizeParameters, SummaryPlan
+from triptych.layers.summarize import DONE_PRINTED, SUMMARY_PREFIX, SummarizeParameters, SummaryPlan, turns_in
 from triptych.layers.truncate import TruncateParameters
-from triptych.messages import is_result, is_tool_response, native, text_of, user_indices
+from triptych.messages import carries_result, is_tool_response, native, text_of
 from triptych.policy import Policy
 from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
@@ -147,10 +147,10 @@ def _summarize_notes(parameters: SummarizeParameters, sheet: Sheet) -> Iterator[
     if parameters.flavour == "robust":
         return
     entries = sheet.session.entries
-    users = user_indices([entry.message for entry in entries])
+    users = turns_in([entry.message for entry in entries], count_results=parameters.count_results)
     if any(entries[index].has_mark(Summary) for index in users):
         yield _counts_as_turn(sheet.session.policy)
-    results = sum(is_result(entry.message) for entry in entries[users[-1] if users else 0 :])
+    results = sum(carries_result(entry.message) for entry in entries[users[-1] if users else 0 :])
     if results >= LONG_LOOP:
         yield ngettext(
             "the newest question has {count} tool result, and a question is never parted: no summary shortens it",

@@ -31,13 +31,16 @@ def what_it_does(policy: Policy) -> str:
 
 
 def policy_facts(policy: Policy) -> list[Span]:
-    """`L1 4,000 · L2 keep 3 · L3 75 %`."""
+    """`L1 4,000 · L2 keep 3 · L3 75 % · results as user`."""
     spans: list[Span] = []
     for layer, fact in _facts(policy):
         spans.append(Span(plain(" · ") if spans else "", "faint"))
         shown = _("off") if layer in policy.off else fact
         spans += [Span(LAYER_NUMBERS[layer], LAYER_INKS[layer], "b"), Span(" " + shown, LAYER_INKS[layer])]
-    return spans or [Span(_("no layer runs"), "muted")]
+    spans = spans or [Span(_("no layer runs"), "muted")]
+    if policy.results_as == "user":
+        spans += [Span(plain(" · "), "faint"), Span(_("results as user"), "muted")]
+    return spans
 
 
 def _facts(policy: Policy) -> Iterator[tuple[Layer, str]]:

@@ -10,7 +10,7 @@ from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary, messages_of
 from triptych.layers.parameters import Flavour, at_least, one_of, share
 from triptych.layers.plan import Plan, make_plan, shown_indices
-from triptych.messages import Message, role_of, text_with_signs_of, tool_calls, user_indices
+from triptych.messages import Message, role_of, text_with_signs_of, tool_calls, turn_starts, user_indices
 from triptych.reasons import Reason
 from triptych.stages import Stage
 from triptych.tokens import Count, TokenCounter
@@ -70,7 +70,8 @@ class SummarizeParameters:
     kept_tokens: the same in tokens by the estimator, where the window is unknown.
     kept_least, kept_most: tokens by the estimator between which that always is; None for any number.
     keep_messages: the newest messages that stay, instead of turns; a result among them brings its call along.
-    count_results: whether results count among these.
+    count_results: whether results count among these. In the lesson's flavour: whether those in the second lesson's text
+        protocol, which are user messages, count as turns.
     keep_part: the newest part of the list, by tokens and 0 to 1, that stays at most, instead of turns; cut before a
         question, or before any message where `keep_messages` is set too: of the two what keeps more.
     keep_first: the first messages that stay before the summary, all leading system messages being among them.
@@ -214,9 +215,14 @@ class SummaryPlan:
         return Edit(start, self.entries[start - 1].id if start else None, self.entries[start : self.cut], inserted)
 
 
-def split(messages: Sequence[Message], keep_turns: int) -> int | None:
+def turns_in(messages: Sequence[Message], *, count_results: bool = True) -> list[int]:
+    """The indices of the user messages that the lesson's flavour counts."""
+    return user_indices(messages) if count_results else turn_starts(messages)
+
+
+def split(messages: Sequence[Message], keep_turns: int, *, count_results: bool = True) -> int | None:
     """The cut point: `messages[1:cut]` are old. None when no more than `keep_turns` user messages are there."""
-    users = user_indices(messages)
+    users = turns_in(messages, count_results=count_results)
     return None if len(users) <= keep_turns else users[-keep_turns]
 
 
@@ -233,7 +239,7 @@ def render(messages: Sequence[Message]) -> str:
 
 def nothing_old(entries: tuple[Entry, ...], parameters: SummarizeParameters, counter: TokenCounter) -> Plan:
     """The plan that leaves the list alone, and says why."""
-    users = user_indices(messages_of(entries))
+    users = turns_in(messages_of(entries), count_results=parameters.count_results)
     values = {"turns": len(users), "keep_turns": parameters.keep_turns}
     reason = Reason("summarize.too_few_turns", values, {"user_idx": shown_indices(users)})
     return make_plan("summarize", entries, (), reason, counter)
@@ -259,10 +265,10 @@ def plan(
         originals = original_of if parameters.from_originals else None
         return robust_summarize.plan(entries, parameters, counter, first_id, window, originals)
     messages = messages_of(entries)
-    cut = split(messages, parameters.keep_turns)
+    cut = split(messages, parameters.keep_turns, count_results=parameters.count_results)
     if cut is None:
         return nothing_old(entries, parameters, counter)
-    users = user_indices(messages)
+    users = turns_in(messages, count_results=parameters.count_results)
     summaries = sum(entry.has_mark(Summary) for entry in entries if role_of(entry.message) == "user")
     reason = Reason(
         "summarize.with_summary_as_turn" if summaries else "summarize.old_turns",

@@ -49,6 +49,9 @@ class Toolbox:
 
     async def run(self, call: ToolCall) -> ToolOutput:
         """Run one call. Arguments that are not a JSON object are never run: the model is told so."""
+        if not call.name:
+            needed = 'a JSON object with "name" and "arguments"'
+            return ToolOutput(f"error: a call must be {needed}; nothing was run", failed=True)
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(self._tools) or "none"

@@ -1,0 +1,99 @@
+"""Calls and results in the text protocol look like those in fields, and the policy that speaks it says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support_pilot import app_on, opened, tool_talk, until
+from triptych.entries import entries_from
+from triptych.messages import Message, is_result, result_message, tool_calls
+from triptych.policy import preset
+from triptych.session import Session
+from triptych.text_protocol import with_calls_as_text
+from triptych_tui.app import TriptychApp
+from triptych_tui.chat_lines import ChatLines
+from triptych_tui.glyphs import UNICODE
+from triptych_tui.messages_rows import content_spans, gutter
+from triptych_tui.policy_words import policy_facts
+from triptych_tui.row_filter import parse_filter
+from triptych_tui.sheet import Sheet
+from triptych_tui.widgets.chat_pane import ChatPane
+
+
+def as_text(messages: list[dict[str, Any]]) -> list[Message]:
+    """The same talk in the text protocol; each call has one result right after it."""
+    text: list[Message] = []
+    for message in messages:
+        if is_result(message):
+            calling = messages[len(text) - 1]
+            text.append(result_message(text[-1], tool_calls(calling)[0], message["content"]))
+        else:
+            text.append(with_calls_as_text(message) if tool_calls(message) else message)
+    return text
+
+
+def sheet_of(messages: list[Message]) -> Sheet:
+    return Sheet(Session(entries_from(messages), preset("lesson")), 0)
+
+
+def chat(app: TriptychApp) -> str:
+    pane = app.workbench.query_one(ChatPane)
+    return "\n".join(pane.render_line(y).text for y in range(pane.size.height))
+
+
+def test_rows_brackets_and_inks_are_the_same() -> None:
+    talk = tool_talk(3)
+    fields, text = sheet_of(talk), sheet_of(as_text(talk))
+    assert not any("tool_calls" in entry.message or is_result(entry.message) for entry in text.entries)
+    for index in range(len(talk)):
+        assert gutter(text, index, UNICODE) == gutter(fields, index, UNICODE)
+        assert content_spans(text.entries[index]) == content_spans(fields.entries[index])
+        places = [sheet.outline.place(index) for sheet in (text, fields)]
+        assert [place and (place.call, place.bracket) for place in places[:1]] == [
+            place and (place.call, place.bracket) for place in places[1:]
+        ]
+        assert text.outline.turn_at(index) == fields.outline.turn_at(index)
+
+
+def test_the_chat_shows_calls_and_results_without_what_is_around_them() -> None:
+    talk = tool_talk(1)
+    fields, text = sheet_of(talk), sheet_of(as_text(talk))
+    for index in (0, 1, 3):
+        assert ChatLines(text, UNICODE).block(index, 80) == ChatLines(fields, UNICODE).block(index, 80)
+    shown = "".join(span.text for row in ChatLines(text, UNICODE).block(2, 80) for span in row.spans)
+    assert "tool_response" not in shown
+    assert talk[2]["content"][:20] in shown
+
+
+@pytest.mark.parametrize("words", ["role:tool", "role:user", "tool:read_file", "role:assistant"])
+def test_filters_find_the_same(words: str) -> None:
+    talk = tool_talk(2)
+    assert parse_filter(words).rows(sheet_of(as_text(talk))) == parse_filter(words).rows(sheet_of(talk))
+
+
+def test_a_result_from_elsewhere_is_no_orphan() -> None:
+    alone = {"role": "user", "content": "<tool_response>\n[工具 list-file 執行結果]：\na.txt\n</tool_response>"}
+    sheet = sheet_of([alone])
+    assert not sheet.outline.is_orphan(0)
+    assert content_spans(sheet.entries[0])[0].text == "a.txt"
+
+
+def test_the_chooser_says_it() -> None:
+    assert "results as user" in "".join(span.text for span in policy_facts(preset("meowgent")))
+    assert "results as user" not in "".join(span.text for span in policy_facts(preset("lesson")))
+
+
+async def test_a_live_session_speaks_it(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", [])
+    session.session.use_policy(preset("meowgent"))
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"Read welcome.txt", "enter")
+        entries = session.session
+        await until(pilot, lambda: len(entries.entries) == 5 and entries.is_saved, "an answer")
+        assert entries.entries[3].message["content"].startswith("<tool_response>\n[工具 read_file 執行結果]：\n")
+        await until(pilot, lambda: "read_file" in chat(app), "the call")
+        assert "<tool_" not in chat(app)
