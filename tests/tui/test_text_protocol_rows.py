@@ -82,8 +82,8 @@ def test_a_result_from_elsewhere_is_no_orphan() -> None:
 
 
 def test_the_chooser_says_it() -> None:
-    assert "results as user" in "".join(span.text for span in policy_facts(preset("meowgent")))
-    assert "results as user" not in "".join(span.text for span in policy_facts(preset("lesson")))
+    assert "result: user" in "".join(span.text for span in policy_facts(preset("meowgent")))
+    assert "result: user" not in "".join(span.text for span in policy_facts(preset("lesson")))
 
 
 async def test_a_live_session_speaks_it(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def what_it_does(policy: Policy) -> str:
 
 
 def policy_facts(policy: Policy) -> list[Span]:
-    """`L1 4,000 · L2 keep 3 · L3 75 % · results as user`."""
+    """`L1 4,000 · L2 keep 3 · L3 75 % · result: user`."""
     spans: list[Span] = []
     for layer, fact in _facts(policy):
         spans.append(Span(plain(" · ") if spans else "", "faint"))
@@ -39,7 +39,7 @@ def policy_facts(policy: Policy) -> list[Span]:
         spans += [Span(LAYER_NUMBERS[layer], LAYER_INKS[layer], "b"), Span(" " + shown, LAYER_INKS[layer])]
     spans = spans or [Span(_("no layer runs"), "muted")]
     if policy.results_as == "user":
-        spans += [Span(plain(" · "), "faint"), Span(_("results as user"), "muted")]
+        spans += [Span(plain(" · "), "faint"), Span(_("result: user"), "muted")]
     return spans
 
 
