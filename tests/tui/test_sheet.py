@@ -88,6 +88,17 @@ def test_steps_that_land_before_the_first_is_heard_of_leave_the_right_structure(
     assert_as_if_opened_now(sheet)
 
 
+def test_an_answer_and_what_is_cleared_right_after_it_are_both_counted() -> None:
+    session, sheet, events = followed()
+    action = session.begin_action()
+    parameters = session.policy.clear
+    assert parameters is not None
+    ask(session, action)
+    session.perform(clear.plan(session.entries, parameters, session.counter), action)
+    assert [sheet.follow(event) for event in events] == ["rebuilt", None]
+    assert_as_if_opened_now(sheet)
+
+
 def test_two_steps_that_together_leave_as_many_entries_are_no_replacement() -> None:
     session, sheet, events = followed()
     action = session.begin_action()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from triptych.edits import Edit, inverse_of
+from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary
 from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
 from triptych.messages import is_tool_response, role_of
@@ -38,7 +38,9 @@ class Sheet:
         before, self.entries = self.entries, self.session.viewed
         if self.entries is before:
             return None
-        change = _change(before, self.entries, event.step.edits) if isinstance(event, StepCommitted) else "rebuilt"
+        change: Change = "rebuilt"
+        if isinstance(event, StepCommitted) and event.step.id == self.session.timeline.head:
+            change = _change(before, event.step.edits)  # else later steps have landed already, of which it says nothing
         if change == "appended":
             self.outline.extend(self.entries)
             self._count_appended(len(before))
@@ -131,10 +133,8 @@ class Sheet:
         self._add_parts(known)
 
 
-def _change(before: Sequence[Entry], entries: Sequence[Entry], edits: Sequence[Edit]) -> Change:
-    """What a step did; "rebuilt" also where later steps have landed already, of which `edits` say nothing."""
-    if not _stand_in(entries, edits) or len(entries) != len(before) + sum(map(_growth, edits)):
-        return "rebuilt"
+def _change(before: Sequence[Entry], edits: Sequence[Edit]) -> Change:
+    """What the edits of a list did to it."""
     if all(_growth(edit) == 0 for edit in edits):
         return "replaced"
     if len(edits) == 1 and not edits[0].removed and edits[0].index == len(before):
@@ -148,12 +148,6 @@ def _stands_for(summary: Entry, entry: Entry) -> bool:
 
 def _growth(edit: Edit) -> int:
     return len(edit.inserted) - len(edit.removed)
-
-
-def _stand_in(entries: Sequence[Entry], edits: Sequence[Edit]) -> bool:
-    """Whether what the edits put in place stands there."""
-    places = inverse_of(edits)
-    return all(tuple(entries[place.index : place.index + len(place.removed)]) == place.removed for place in places)
 
 
 _LETTERS = {"system": "S", "developer": "S", "user": "U", "assistant": "A", "tool": "T", "function": "T"}
