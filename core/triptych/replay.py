@@ -1,7 +1,8 @@
 """How a session would have gone, or goes on, under a policy: what was said is said again, and its layers act.
 
 Nothing is asked anew: answers, calls and results are those that were recorded, whatever the layers have taken away by
-then. Only summaries are written, by the model that is given for them. Tool schemas, which no list holds, count nothing.
+then, in fields or in text as they were. Only summaries are written, by the model that is given for them. Tool schemas,
+which no list holds, count nothing.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support_desk import LONG, QUIET, SYSTEM, Desk, questions, read
 from tests.support_openai_server import OpenAIServer, Reply, answer, call_chunks, finish_chunk
+from tests.support_replay import replay_of
 from tests.support_scripted_model import Checkpoints, asks_for, says
 from tests.support_session_files import kept_at
 from triptych import lesson_api
@@ -181,6 +182,17 @@ async def test_the_offline_model_goes_by_its_results(tmp_path: Path) -> None:
     assert sum("<tool_call>" in text for text in said) == 2
     assert "seven crates" in said[6]
     assert "tool_" not in said[6]
+
+
+async def test_a_replay_counts_calls_and_results_as_what_they_are() -> None:
+    desk = Desk([SYSTEM], TEXT, outputs=[LONG, "short"] * 3)
+    for number in range(3):
+        await desk.ask(f"q{number}", asks_for(read("a"), read("b")), says("done"))
+    told = await replay_of(desk.entries, preset("lesson"))
+    assert (told.requests, told.truncated) == (6, 3)
+    assert text_of(native(told.entries[3].message)) == lesson_api.cut_tool_result(LONG)
+    told = await replay_of(desk.entries, preset("robust"))
+    assert (told.requests, told.removed) == (6, 0)
 
 
 def test_the_field_is_checked() -> None:
