@@ -21,7 +21,7 @@ from triptych.entries import Entry, entries_from, messages_of
 from triptych.layers import clear, summarize, truncate
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
-from triptych.messages import Message, is_result, pair_calls
+from triptych.messages import Message, carries_result, pair_calls
 from triptych.policy import Policy, decide, preset, preset_names
 from triptych.tokens import ESTIMATORS, Measured, TokenCounter
 from triptych_assets import FOLDER
@@ -133,7 +133,7 @@ def check(entries: tuple[Entry, ...], policy: Policy) -> None:
         after = shown_as_announced(entries, plan(entries, parameters, counter), counter)
         assert pair_calls(messages_of(after)) == pair_calls(messages_of(entries))
         for before, now in zip(entries, after, strict=True):
-            assert now is before or (is_result(before.message) and not before.pinned)
+            assert now is before or (carries_result(before.message) and not before.pinned)
         assert plan(after, parameters, counter).edits == ()
         assert errors(messages_of(after)) <= errors(messages_of(entries))
         entries = after
