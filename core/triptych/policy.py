@@ -156,9 +156,10 @@ class Policy:
         off = [each for each in self.off if each != layer]
         return replace(self, off=tuple(off if layer in self.off else [*off, layer]))
 
-    def with_parameters(self, layer: Layer, parameters: object) -> Policy:
-        """The policy with other parameters of a layer, edited in a session."""
-        return replace(self._with(layer, parameters), edited=True)
+    def with_parameters(self, layer: Layer, parameters: object, trigger: Trigger | None = None) -> Policy:
+        """The policy with other parameters of a layer, edited in a session; with this trigger, if one is given."""
+        changed = self._with(layer, parameters)
+        return replace(changed, trigger=trigger or changed.trigger, edited=True)
 
     def with_options(
         self, *, limit: int | None = None, keep: int | None = None, keep_turns: int | None = None

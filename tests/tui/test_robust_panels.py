@@ -19,7 +19,7 @@ from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters
 from triptych.layers.truncate import TruncateParameters
 from triptych.models.base import Delta, Request
-from triptych.policy import Policy, preset
+from triptych.policy import Policy, Trigger, preset
 from triptych_tui.i18n import set_language
 from triptych_tui.launch import OpenedSession
 from triptych_tui.parameter_fields import fields_of, text_of, with_texts, words_of
@@ -40,7 +40,7 @@ def in_pieces(policy: Policy) -> Policy:
     return replace(policy, summarize=replace(policy.summarize, request_tokens=1100, keep_turns=1))
 
 
-@pytest.mark.parametrize("parameters", [*ROBUST, *LESSON], ids=lambda each: f"{each.flavour} {type(each).__name__}")
+@pytest.mark.parametrize("parameters", [*ROBUST, *LESSON, Trigger.robust()], ids=str)
 @pytest.mark.parametrize("language", ["en", "zh_Hans", "zh_Hant"])
 def test_every_field_has_words_that_fit_and_shows_its_value_unchanged(parameters: object, language: str) -> None:
     set_language(language)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from triptych.events import SummaryPieceSent
 from triptych.layers import clear, prune, summarize, truncate
@@ -12,14 +14,17 @@ from triptych.layers.plan import Plan
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
-from triptych.policy import LAYERS
+from triptych.policy import LAYERS, Trigger
 from triptych.reasons import Reason
 from triptych.session import Session
 from triptych.stages import Layer
 from triptych.tokens import Usage
+from triptych_tui.parameter_fields import fields_of, with_texts
 from triptych_tui.stage_words import policy_title
 
 Parameters = TruncateParameters | ClearParameters | PruneParameters | SummarizeParameters
+
+F = TypeVar("F", bound=Parameters | Trigger)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,8 @@ class HandRun:
     summary_plan: layer 3 with its summary in place, once that has been written; `summary` is its text as it stands,
         `received` as the model wrote it, `usage` what that cost, `flaw` what went wrong meanwhile.
     piece: which request is sent of a summary that takes several.
-    edited: the parameters are not the preset's. problem: why what was typed cannot be one.
+    trigger: for layer 3, when it is to run by itself.
+    edited: the parameters, or the trigger, are not the preset's. problem: why what was typed cannot be one.
     """
 
     layer: Layer
@@ -47,6 +53,12 @@ class HandRun:
     flaw: Reason | None = None
     problem: Reason | None = None
     piece: SummaryPieceSent | None = None
+    trigger: Trigger | None = None
+
+    @property
+    def filled(self) -> tuple[Parameters | Trigger, ...]:
+        """What has fields in the panel."""
+        return (self.parameters,) if self.trigger is None else (self.parameters, self.trigger)
 
     @property
     def plan(self) -> Plan | None:
@@ -99,14 +111,44 @@ def plan_by_hand(
     parameters: Parameters | None = None,
     *,
     window: int | None = None,
+    trigger: Trigger | None = None,
 ) -> HandRun:
-    """Plan a layer on the list at the head, with the parameters in force unless others are given.
+    """Plan a layer on the list at the head, with the parameters and the trigger in force unless others are given.
 
     `selected` is the index of a tool result that layer 1 should cut alone; `window` the model's, in tokens.
     """
     in_force, preset = parameters_in_force(session, layer)
     chosen = parameters or in_force
-    return HandRun(layer, chosen, preset, _planned(session, chosen, selected, window), edited=chosen != in_force)
+    planned = _planned(session, chosen, selected, window)
+    own = trigger or session.policy.trigger if layer == "summarize" else None
+    return HandRun(layer, chosen, preset, planned, edited=is_edited(session, layer, chosen, own), trigger=own)
+
+
+def is_edited(session: Session, layer: Layer, parameters: Parameters, trigger: Trigger | None) -> bool:
+    """Whether these are not what is in force."""
+    in_force, _preset = parameters_in_force(session, layer)
+    return parameters != in_force or trigger not in (None, session.policy.trigger)
+
+
+def with_fields(session: Session, run: HandRun, texts: Mapping[str, str]) -> tuple[Parameters, Trigger | None]:
+    """The parameters and the trigger as the panel's fields have them. Raises ParameterError for what cannot be one.
+
+    A trigger that goes by the parameters, as the lesson's does, follows them until it is changed itself.
+    """
+    parameters, trigger = _filled(run.parameters, texts), run.trigger
+    if trigger is None:
+        return parameters, None
+    typed = _filled(trigger, texts)
+    policy = session.policy
+    follows = trigger == policy.with_parameters(run.layer, run.parameters).trigger
+    if typed == trigger and follows:
+        return parameters, policy.with_parameters(run.layer, parameters).trigger
+    return parameters, typed
+
+
+def _filled(filled: F, texts: Mapping[str, str]) -> F:
+    """Parameters, or a trigger, with what stands in the fields that are theirs."""
+    return with_texts(filled, {name: texts[name] for name in fields_of(filled)})
 
 
 def _planned(session: Session, parameters: Parameters, selected: int | None, window: int | None) -> Plan | SummaryPlan:

@@ -12,10 +12,11 @@ from triptych.layers.parameters import UNITS, ParameterError
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters
 from triptych.layers.truncate import TruncateParameters
+from triptych.policy import Trigger
 from triptych_tui.i18n import N_, _
 from triptych_tui.untrusted import clean
 
-P = TypeVar("P", bound=TruncateParameters | ClearParameters | PruneParameters | SummarizeParameters)
+P = TypeVar("P", bound=TruncateParameters | ClearParameters | PruneParameters | SummarizeParameters | Trigger)
 
 YES, NO = "yes", "no"
 
@@ -30,7 +31,7 @@ class Words(NamedTuple):
 _LESSON: Mapping[type, tuple[str, ...]] = {
     TruncateParameters: ("limit", "head_share"),
     ClearParameters: ("keep", "placeholder"),
-    SummarizeParameters: ("keep_turns",),
+    SummarizeParameters: ("keep_turns", "prefix", "acknowledgement"),
 }
 _ROBUST: Mapping[type, tuple[str, ...]] = {
     TruncateParameters: ("limit", "unit", "head_share", "error_limit", "max_line", "notice"),
@@ -59,14 +60,26 @@ _ROBUST: Mapping[type, tuple[str, ...]] = {
         "request_tokens",
         "clip_characters",
         "keep_messages",
+        "count_results",
         "keep_part",
         "keep_first",
         "keep_question_tokens",
         "kept_least",
         "kept_most",
         "summary_last",
+        "prefix",
+        "acknowledgement",
     ),
 }
+_TRIGGER = (
+    "turns",
+    "window_share",
+    "tokens",
+    "messages",
+    "on_overflow_only",
+    "turns_without_window",
+    "reserve_tokens",
+)
 _PRUNE = (
     "keep_turns",
     "max_lines",
@@ -140,6 +153,7 @@ _LABELS: Mapping[type, Mapping[str, Words]] = {
         "keep_messages": Words(
             N_("keep (messages)"), N_("the newest messages that stay, instead of turns; empty: turns")
         ),
+        "count_results": Words(N_("count results"), N_("whether tool results count among these messages")),
         "keep_part": Words(
             N_("keep (of the list)"), N_("the newest part of the list, 0 to 1, instead of turns; empty: turns")
         ),
@@ -152,6 +166,23 @@ _LABELS: Mapping[type, Mapping[str, Words]] = {
         ),
         "kept_most": Words(N_("kept at most (tok)"), N_("what stays has at most so many tokens; empty: any number")),
         "summary_last": Words(N_("summary last"), N_("no newest part stays: the summary is about all and stands last")),
+        "prefix": Words(N_("prefix"), N_("stands before the summary, in the user message that carries it")),
+        "acknowledgement": Words(N_("fixed answer"), N_("the assistant message that follows the summary")),
+    },
+    Trigger: {
+        "turns": Words(N_("above (turns)"), N_("at a question, when the list has more turns; empty: not by turns")),
+        "window_share": Words(
+            N_("from (of the window)"), N_("when the list fills this part of the window, 0 to 1; empty: not by it")
+        ),
+        "tokens": Words(N_("from (tok)"), N_("when the list has at least so many tokens; empty: not by tokens")),
+        "messages": Words(N_("above (messages)"), N_("when the list has more messages; empty: not by messages")),
+        "on_overflow_only": Words(N_("only on overflow"), N_("only when the list is too long for the window")),
+        "turns_without_window": Words(
+            N_("or above (turns)"), N_("beside a part of the window: more turns, where the window is unknown")
+        ),
+        "reserve_tokens": Words(
+            N_("or less left (tok)"), N_("beside a part of the window: fewer left of it, but at least half is full")
+        ),
     },
 }
 _CHOICES: Mapping[str, tuple[str, ...]] = {"unit": UNITS}
@@ -168,6 +199,8 @@ def fields_of(parameters: object) -> tuple[str, ...]:
     """The names of the parameters that a panel lets people change, the most used first."""
     if isinstance(parameters, PruneParameters):
         return _PRUNE
+    if isinstance(parameters, Trigger):
+        return _TRIGGER
     table = _ROBUST if getattr(parameters, "flavour", "") == "robust" else _LESSON
     return table[type(parameters)]
 

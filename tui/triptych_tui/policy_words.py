@@ -58,10 +58,11 @@ def _facts(policy: Policy) -> Iterator[tuple[Layer, str]]:
     if policy.has("prune") and policy.prune is not None:
         yield "prune", _("prune from turn {count}").format(count=f"{policy.prune.keep_turns + 1:,}")
     if policy.has("summarize"):
-        yield "summarize", _trigger_fact(policy.trigger)
+        yield "summarize", trigger_fact(policy.trigger)
 
 
-def _trigger_fact(trigger: Trigger) -> str:
+def trigger_fact(trigger: Trigger) -> str:
+    """When layer 3 runs by itself, in few words."""
     if trigger.turns is not None:
         return _("> {count} turns").format(count=f"{trigger.turns:,}")
     if trigger.tokens is not None:

@@ -12,7 +12,7 @@ SETTINGS: Mapping[str, str] = {
     "parameter.not_a_number": N_("{name} is “{value}”, which is no number. Nothing was changed."),
     "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
     "parameter.not_one_of": N_("{name} is “{value}”, but must be one of {known}. Nothing was changed."),
-    "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger."),
+    "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger. Leave one of them."),
     "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
     "settings.too_large": N_("{source} is larger than {most:,}."),
     "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),

@@ -17,14 +17,23 @@ from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import carries_result
 from triptych.models.base import ModelError
+from triptych.policy import Trigger
 from triptych.reasons import Reason
 from triptych.stages import Layer
 from triptych.summary_writing import write_summary
 from triptych.tokens import Usage
-from triptych_tui.hand_run import HandRun, Parameters, layer_of_key, parameters_in_force, plan_by_hand
+from triptych_tui.hand_run import (
+    HandRun,
+    Parameters,
+    is_edited,
+    layer_of_key,
+    parameters_in_force,
+    plan_by_hand,
+    with_fields,
+)
 from triptych_tui.launch import OpenedSession
 from triptych_tui.panel_lines import PanelLines, layer_title, preview_facts
-from triptych_tui.parameter_fields import fields_of, with_texts
+from triptych_tui.parameter_fields import fields_of
 from triptych_tui.previews import Preview
 from triptych_tui.sheet import Sheet
 from triptych_tui.spans import Span
@@ -102,14 +111,14 @@ class LayersByHand:
         else:
             self._screen.set_focus(self._panel)
 
-    def _planned(self, layer: Layer, parameters: Parameters | None = None) -> HandRun:
+    def _planned(self, layer: Layer, parameters: Parameters | None = None, trigger: Trigger | None = None) -> HandRun:
         window = self._screen.opened.model.window
-        return plan_by_hand(self._session, layer, self._selected, parameters, window=window)
+        return plan_by_hand(self._session, layer, self._selected, parameters, window=window, trigger=trigger)
 
     def plan_anew(self) -> None:
         """The list has changed: plan the same layer on it once more."""
         if self.run is not None and not self.holds_summary:
-            self._show(self._planned(self.run.layer, self.run.parameters))
+            self._show(self._planned(self.run.layer, self.run.parameters, self.run.trigger))
 
     @property
     def holds_summary(self) -> bool:
@@ -164,7 +173,7 @@ class LayersByHand:
         elif not run.edited:
             self._screen.say(Reason("policy.nothing_edited"), fault=False)
         else:
-            self._session.use_policy(policy.with_parameters(run.layer, run.parameters))
+            self._session.use_policy(policy.with_parameters(run.layer, run.parameters, run.trigger))
 
     def leave(self) -> None:
         """Esc: stop the summary that is being written, else close the panel. Nothing changes."""
@@ -204,14 +213,16 @@ class LayersByHand:
         """Save the policy, with what is edited here, as the user's own."""
         run, policy = self.run, self._session.policy
         if run is not None and not run.writing and run.problem is None:
-            edited = policy.with_parameters(run.layer, run.parameters) if policy.has(run.layer) else policy
-            self._screen.run_worker(self._screen.policies.save_as_own(edited), group="files")
+            if policy.has(run.layer):
+                policy = policy.with_parameters(run.layer, run.parameters, run.trigger)
+            self._screen.run_worker(self._screen.policies.save_as_own(policy), group="files")
 
     def show_policy(self) -> None:
         """Another policy is in force: say where the parameters come from."""
         if self.run is not None:
-            in_force, title = parameters_in_force(self._session, self.run.layer)
-            self._show(replace(self.run, edited=self.run.parameters != in_force, preset=title))
+            _in_force, title = parameters_in_force(self._session, self.run.layer)
+            edited = is_edited(self._session, self.run.layer, self.run.parameters, self.run.trigger)
+            self._show(replace(self.run, edited=edited, preset=title))
 
     def show_piece(self, piece: SummaryPieceSent) -> None:
         """Show which request is sent of a summary that takes several."""
@@ -225,15 +236,18 @@ class LayersByHand:
     def _change(self, texts: dict[str, str]) -> None:
         """Plan anew with what was typed; what cannot be a parameter is said, and the last plan stays."""
         run = self.run
-        if run is None or run.writing or texts.keys() != set(fields_of(run.parameters)):
+        if run is None or run.writing or texts.keys() != {name for each in run.filled for name in fields_of(each)}:
             return  # the last: the fields of a panel that comes or goes tell their texts as well
         try:
-            parameters = with_texts(run.parameters, texts)
+            parameters, trigger = with_fields(self._session, run, texts)
         except ParameterError as error:
             self._show(replace(run, problem=error.reason))
             return
-        if parameters != run.parameters or run.problem is not None:
-            self._show(self._planned(run.layer, parameters))
+        if parameters != run.parameters:
+            self._show(self._planned(run.layer, parameters, trigger))
+        elif trigger != run.trigger or run.problem is not None:
+            edited = is_edited(self._session, run.layer, parameters, trigger)
+            self._show(replace(run, trigger=trigger, edited=edited, problem=None))
 
     def _edit_summary(self, text: str) -> None:
         run = self.run

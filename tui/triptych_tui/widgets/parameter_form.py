@@ -12,13 +12,15 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input
 
 from triptych.layers.truncate import TruncateParameters, cut
+from triptych.policy import Trigger
 from triptych_tui.glyphs import UNICODE
-from triptych_tui.hand_run import HandRun
+from triptych_tui.hand_run import HandRun, Parameters
 from triptych_tui.i18n import N_, _
 from triptych_tui.lesson_notes import tried_notes
 from triptych_tui.messages_rows import one_line
 from triptych_tui.parameter_fields import choices_of, fields_of, text_of, words_of
 from triptych_tui.plain import plain
+from triptych_tui.policy_words import trigger_fact
 from triptych_tui.spans import Row, Span, pad
 from triptych_tui.themes import glyphs_of
 from triptych_tui.untrusted import wrap
@@ -124,18 +126,20 @@ class ParameterForm(Vertical):
     def compose(self) -> ComposeResult:
         yield Bar(id="parameters-title")
         with Fields():
-            for name in fields_of(self._run.parameters):
-                yield self._row(name, self._field(name))
+            for filled in self._run.filled:
+                if isinstance(filled, Trigger):
+                    yield Bar(id="trigger-title")
+                for name in fields_of(filled):
+                    yield self._row(name, self._field(filled, name))
             if self._run.layer == "truncate":
                 yield self._row(TRIED, ParameterInput("", self._apply, self._leave, id=TRIED, placeholder="0123456789"))
         if self._run.layer == "truncate":
             yield PanelRows(id="tried-result")
         yield PanelRows(id="meaning")
 
-    def _field(self, name: str) -> ParameterInput | ChoiceField:
-        parameters, id = self._run.parameters, f"parameter-{name}"
-        value = text_of(getattr(parameters, name))
-        if choices := choices_of(parameters, name):
+    def _field(self, filled: Parameters | Trigger, name: str) -> ParameterInput | ChoiceField:
+        value, id = text_of(getattr(filled, name)), f"parameter-{name}"
+        if choices := choices_of(filled, name):
             return ChoiceField(value, choices, self._apply, self._leave, id=id)
         return ParameterInput(value, self._apply, self._leave, id=id)
 
@@ -148,15 +152,26 @@ class ParameterForm(Vertical):
         origin = _("edited") if run.edited else _("preset {name}").format(name=run.preset)
         title = self.query_one("#parameters-title", Bar)
         title.show_spread([Span(_("Parameters"), "strong", "b")], [Span(origin, "muted")])
+        if run.trigger is not None:
+            self._show_trigger(run, run.trigger)
         if isinstance(run.parameters, TruncateParameters):
             text, parameters = self.query_one(f"#{TRIED}", ParameterInput).value, run.parameters
             self.query_one("#tried-result", PanelRows).show(lambda width: _tried_rows(text, parameters, width))
 
+    def _show_trigger(self, run: HandRun, trigger: Trigger) -> None:
+        """What starts the layer by itself, and the number of turns where that has followed another field."""
+        title = self.query_one("#trigger-title", Bar)
+        title.show_spread([Span(_("Runs by itself"), "strong", "b")], [Span(trigger_fact(trigger), "muted")])
+        turns = self.query_one("#parameter-turns", ParameterInput)
+        if run.problem is None and not turns.has_focus:
+            with turns.prevent(Input.Changed):
+                turns.value = text_of(trigger.turns)
+
     def _show_meaning(self) -> None:
         """Say below the fields what the one that has the focus does."""
-        run, focused = self._run, self.screen.focused
+        focused = self.screen.focused
         name = str(focused.id).removeprefix("parameter-") if focused is not None and focused.id else ""
-        words = words_of(run.parameters, name)[1] if name in fields_of(run.parameters) else ""
+        words = next((words_of(each, name)[1] for each in self._run.filled if name in fields_of(each)), "")
         self.query_one("#meaning", PanelRows).show(lambda width: _faint_rows(words, width))
 
     def on_descendant_focus(self) -> None:
@@ -182,9 +197,8 @@ class ParameterForm(Vertical):
         self._changed({str(field.id).removeprefix("parameter-"): field.value for field in self._fields})
 
     def speak(self) -> None:
-        for name in (*fields_of(self._run.parameters), TRIED):
-            for bar in self.query(f"#label-{name}").results(Bar):
-                bar.show([Span(self._label(name), "muted")])
+        for bar in self.query(".label").results(Bar):
+            bar.show([Span(self._label(str(bar.id).removeprefix("label-")), "muted")])
         self.show_run(self._run)
 
     def _row(self, name: str, field: ParameterInput | ChoiceField) -> Horizontal:
@@ -193,7 +207,9 @@ class ParameterForm(Vertical):
         return Horizontal(bar, field)
 
     def _label(self, name: str) -> str:
-        return _("try a text of your own") if name == TRIED else words_of(self._run.parameters, name)[0]
+        if name == TRIED:
+            return _("try a text of your own")
+        return next(words_of(each, name)[0] for each in self._run.filled if name in fields_of(each))
 
 
 def _tried_rows(text: str, parameters: TruncateParameters, width: int) -> list[Row]:
