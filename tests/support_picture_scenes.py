@@ -149,7 +149,7 @@ def summary_panel(home: Path, size: Size, options: Options) -> str:
         terminal.wait_for("exactly as sent")
         _press(terminal, "tab", "end", "backspace", "1", "enter", "enter")
         terminal.wait_for("as received")
-        _press(terminal, "tab", "tab")
+        _press(terminal, "tab")
         terminal.send("Order 7731 must not be charged twice. ")
         terminal.wait_for("edited by you")
         return _drawn(terminal)

@@ -172,16 +172,16 @@ _LABELS: Mapping[type, Mapping[str, Words]] = {
     Trigger: {
         "turns": Words(N_("above (turns)"), N_("at a question, when the list has more turns; empty: not by turns")),
         "window_share": Words(
-            N_("from (of the window)"), N_("when the list fills this part of the window, 0 to 1; empty: not by it")
+            N_("from (of the window)"), N_("when this part of the window is full, 0 to 1; empty: not by it")
         ),
         "tokens": Words(N_("from (tok)"), N_("when the list has at least so many tokens; empty: not by tokens")),
         "messages": Words(N_("above (messages)"), N_("when the list has more messages; empty: not by messages")),
         "on_overflow_only": Words(N_("only on overflow"), N_("only when the list is too long for the window")),
         "turns_without_window": Words(
-            N_("or above (turns)"), N_("beside a part of the window: more turns, where the window is unknown")
+            N_("or above (turns)"), N_("beside a part of the window: more turns, where that is unknown")
         ),
         "reserve_tokens": Words(
-            N_("or less left (tok)"), N_("beside a part of the window: fewer left of it, but at least half is full")
+            N_("or less left (tok)"), N_("beside a part of the window: fewer left of it, once half is full")
         ),
     },
 }

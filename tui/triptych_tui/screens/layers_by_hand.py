@@ -137,10 +137,10 @@ class LayersByHand:
 
     @property
     def stops(self) -> list[str]:
-        """The ids of what can have the focus in the panel, in order."""
+        """The ids of what can have the focus in the panel, in order: a summary that is there before the many fields."""
         fields = self._form.stops if self._form is not None else []
         summary = ["summary-text"] if self.run is not None and self.run.summary_plan is not None else []
-        return ["panel", *fields, *summary]
+        return ["panel", *summary, *fields]
 
     def again(self) -> None:
         """Ask for the summary once more."""
