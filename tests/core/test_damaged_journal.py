@@ -45,6 +45,7 @@ async def talk(path: Path) -> Session:
     session.undo()
     ask(session, "another way")
     await session.save()
+    session.store.leave()  # else it may hold its lock until it is collected
     return session
 
 
