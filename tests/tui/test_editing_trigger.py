@@ -125,6 +125,7 @@ async def test_a_summary_that_is_there_survives_another_trigger_and_has_the_pref
         await pilot.pause()
         await pilot.press("enter")
         await until(pilot, lambda: "as received" in screen_text(app), "the summary")
+        assert all(words in screen_text(app) for words in ("Parameters", "They talked.", "not empty")), "room for all"
         field(app, "turns").value = "8"
         await until(pilot, lambda: "> 8 turns" in screen_text(app), "another trigger")
         assert "as received" in screen_text(app)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from triptych.policy import Policy, Trigger
 from triptych.stages import Layer
-from triptych_tui.i18n import N_, _
+from triptych_tui.i18n import N_, _, ngettext
 from triptych_tui.parameter_fields import choice_word
 from triptych_tui.plain import plain
 from triptych_tui.spans import Span
@@ -64,11 +64,13 @@ def _facts(policy: Policy) -> Iterator[tuple[Layer, str]]:
 def trigger_fact(trigger: Trigger) -> str:
     """When layer 3 runs by itself, in few words."""
     if trigger.turns is not None:
-        return _("> {count} turns").format(count=f"{trigger.turns:,}")
+        words = ngettext("> {count} turn", "> {count} turns", trigger.turns)
+        return words.format(count=f"{trigger.turns:,}")
     if trigger.tokens is not None:
         return _("~{tokens} tok").format(tokens=f"{trigger.tokens:,}")
     if trigger.messages is not None:
-        return _("> {count} messages").format(count=f"{trigger.messages:,}")
+        words = ngettext("> {count} message", "> {count} messages", trigger.messages)
+        return words.format(count=f"{trigger.messages:,}")
     if trigger.on_overflow_only:
         return _("on overflow")
     return f"{trigger.window_share * 100:g} %" if trigger.window_share is not None else _("by hand")

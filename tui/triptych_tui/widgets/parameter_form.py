@@ -80,8 +80,13 @@ class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
     def on_mount(self) -> None:
         thin = ThinScrollbar if glyphs_of(self) is UNICODE else AsciiScrollbar
         self.vertical_scrollbar.renderer = thin  # type: ignore[misc]  # Textual reads it from the instance
+        self.give_room(scarce=False)
+
+    def give_room(self, *, scarce: bool) -> None:
+        """So many rows are in view as the screen can spare; fewer where there is a summary to be read below."""
+        height = self.screen.size.height
         # Not as a share in CSS, which the form around it does not count by.
-        self.styles.max_height = max(self.screen.size.height // 5, 4)
+        self.styles.max_height = max(height // 10, 2) if scarce else max(height // 5, 4)
 
 
 class ParameterForm(Vertical):
@@ -152,6 +157,7 @@ class ParameterForm(Vertical):
         origin = _("edited") if run.edited else _("preset {name}").format(name=run.preset)
         title = self.query_one("#parameters-title", Bar)
         title.show_spread([Span(_("Parameters"), "strong", "b")], [Span(origin, "muted")])
+        self.query_one(Fields).give_room(scarce=run.summary_plan is not None)
         if run.trigger is not None:
             self._show_trigger(run, run.trigger)
         if isinstance(run.parameters, TruncateParameters):
