@@ -12,18 +12,22 @@ from triptych_tui.widgets.chat_pane import ChatPane
 
 
 class HeldModel:
-    """Says `text` at once and ends when it is let go."""
+    """Says `text` at once, then `rest`, and ends, each when it is let go."""
 
     name = "held"
     offline = True
     window = None
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, rest: str = "") -> None:
+        self._text, self._rest = text, rest
+        self.go_on = asyncio.Event()
         self.let_go = asyncio.Event()
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         yield TextDelta(self._text)
+        if self._rest:
+            await self.go_on.wait()
+            yield TextDelta(self._rest)
         await self.let_go.wait()
         yield Finish("stop")
 
@@ -50,6 +54,27 @@ async def test_the_chat_stays_where_it_is_read_when_the_stream_ends(tmp_path: Pa
         assert len(session.session.entries) == 7
         assert rows_on_screen(chat) == before
         assert places == [], "nothing jumps, not even for a moment"
+
+
+async def test_a_long_answer_that_streams_stays_where_it_is_read(tmp_path: Path) -> None:
+    texts = ["\n".join(f"line {number}" for number in part) for part in (range(450), range(450, 3000))]
+    model = HeldModel(texts[0], "\n" + texts[1])
+    app = app_on(opened(tmp_path / "s.json", tool_talk(1), model))
+    async with app.run_test(size=(120, 40)) as pilot:
+        chat = app.screen.query_one(ChatPane)
+        await pilot.press(*"hello", "enter")
+        await until(pilot, lambda: "line 449" in screen_text(app), "the first part")
+        chat.scroll_to(y=chat.scroll_offset.y - 200)
+        await until(pilot, lambda: "line 240" in screen_text(app) and not chat.following, "scrolled up")
+        before = rows_on_screen(chat)
+        model.go_on.set()
+        await until(pilot, lambda: chat.block_count > 0 and chat.max_scroll_y > 2900, "more was said")
+        assert rows_on_screen(chat) == before
+        chat.follow_end()
+        await until(pilot, lambda: "line 2999" in screen_text(app), "the end")
+        model.let_go.set()
+        await until(pilot, lambda: "last turn" in screen_text(app), "the answer is kept")
+        assert "line 2999" in screen_text(app)
 
 
 async def test_of_a_very_long_answer_its_newest_lines_are_read_while_it_streams_and_when_it_has_ended(

@@ -62,15 +62,22 @@ class ChatLines:
             lines = self._speech(index, width)
         return [*lines, Row(aside=True)] if self._ends_with_blank(index) else lines
 
-    def streaming(self, message: Message, width: int, growing: GrowingText, *, summary: bool) -> list[Row]:
-        """What the model is saying right now, with a caret; `growing` remembers what has been wrapped of it."""
+    def streaming(
+        self, message: Message, width: int, growing: GrowingText, *, summary: bool, start: int = 0
+    ) -> list[Row]:
+        """What the model is saying right now, from the character at `start` on, with a caret.
+
+        `growing` remembers what has been wrapped of it.
+        """
         width -= 1  # as in `block`
         ink = "l3" if summary else "text"
         letter = Span(self._glyphs.summary if summary else "A", "l3" if summary else "role_a", "b")
         thought, said = thought_and_said(message)
         lines = [Row((*self._indent(), *self._thought(thought, going_on=not said)))] if thought else []
         if said or not thought:
-            lines += [_said_row(piece, ink) for piece in _newest(said, width, growing) or [""]]
+            lines += [_said_row(_more(start), "faint")] if start else []
+            pieces = growing.lines(clean(said[start:]), max(width - INDENT, 2))
+            lines += [_said_row(piece, ink) for piece in pieces or [""]]
         caret = Span(self._glyphs.caret, "accent")
         lines[-1] = Row((*lines[-1].spans, caret))
         first = (Span(" " * 4), letter, Span("  "), *lines[0].spans[1:])
@@ -244,17 +251,22 @@ def _wrapped(text: str, width: int) -> list[str]:
         head = wrap(clean(text[: SHOWN_CHARACTERS - LAST_CHARACTERS]), room)[: SHOWN_LINES - LAST_LINES]
         tail = wrap(clean(text[-LAST_CHARACTERS:]), room)[-LAST_LINES:]
     left = max(len(text) - len("\n".join(head)) - len("\n".join(tail)), 0)
-    return [*head, _("… about {count} more characters").format(count=f"{left:,}"), *tail]
+    return [*head, _more(left), *tail]
 
 
-def _newest(text: str, width: int, growing: GrowingText) -> list[str]:
-    """The newest lines of what streams; what came before them and is not shown is said."""
-    room = max(width - INDENT, 2)
-    # From a place that seldom moves, since all behind a new one is wrapped anew.
-    start = max(len(text) // LAST_CHARACTERS - 1, 0) * LAST_CHARACTERS
-    lines = growing.lines(clean(text[start:]), room)
-    shown = lines[-SHOWN_LINES:]
-    if not start and len(shown) == len(lines):
-        return lines
-    left = max(len(text) - len("\n".join(shown)), 0)
-    return [_("… about {count} more characters").format(count=f"{left:,}"), *shown]
+def _more(left: int) -> str:
+    return _("… about {count} more characters").format(count=f"{left:,}")
+
+
+def later_start(message: Message, start: int, lines: int) -> int:
+    """Where what streams is to begin, so that about `SHOWN_LINES` stay of so many that it had from `start` on.
+
+    It stays for a while where it is: all behind a new beginning is wrapped anew.
+    """
+    said = thought_and_said(message)[1]
+    if len(said) - start > SHOWN_CHARACTERS:
+        return len(said) - LAST_CHARACTERS
+    if lines <= SHOWN_LINES + LAST_LINES:
+        return start
+    start += (len(said) - start) * (lines - SHOWN_LINES) // lines
+    return said.find("\n", start, start + 1000) + 1 or start

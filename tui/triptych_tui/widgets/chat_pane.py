@@ -12,7 +12,7 @@ from textual.cache import LRUCache
 from textual.strip import Strip
 
 from triptych.messages import Message, native, text_of, thought_and_said, tool_calls
-from triptych_tui.chat_lines import ChatLines
+from triptych_tui.chat_lines import ChatLines, later_start
 from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import N_
 from triptych_tui.paint import line_of
@@ -45,6 +45,7 @@ class ChatPane(LineView):
         self._streaming: Message | None = None
         self._unfolded: set[int] = set()  # ids of entries
         self._growing = GrowingText()
+        self._start = self._lines_said = 0  # the first character that is shown of what streams, and its lines
         self._said: LRUCache[Hashable, Strip] = LRUCache(_SAID_LINES)
         self._is_summary = False
         self._preview: Preview | None = None
@@ -101,6 +102,7 @@ class ChatPane(LineView):
         """Show a message, all of it so far, as what the model is saying."""
         is_new, self._streaming, self._is_summary = self._streaming is None, message, summary
         if is_new:
+            self._start = self._lines_said = 0
             self.append_blocks()
         else:
             self.refresh_block(self.block_count - 1)
@@ -131,7 +133,11 @@ class ChatPane(LineView):
             at_hand = look.selected and look.focused
             rows = lines.block(self._spoken[index], width, unfolded=entry.id in self._unfolded, at_hand=at_hand)
         else:
-            rows = lines.streaming(self._streaming or {}, width, self._growing, summary=self._is_summary)
+            message = self._streaming or {}
+            if self.following:  # else what is being read would move away
+                self._start = later_start(message, self._start, self._lines_said)
+            rows = lines.streaming(message, width, self._growing, summary=self._is_summary, start=self._start)
+            self._lines_said = len(rows)
             return [_said_line(row, tokens) for row in rows]
         return [line_of(row, tokens) for row in rows]
 
