@@ -26,6 +26,7 @@ from triptych_tui.glyphs import MARKS, UNICODE
 from triptych_tui.i18n import ENGLISH, set_language
 from triptych_tui.keymap import known_bindings
 from triptych_tui.messages_rows import mark_span
+from triptych_tui.plain import use_ascii
 from triptych_tui.untrusted import wrap
 from triptych_tui.widgets.notice import MOST_LINES
 from triptych_tui.wording import SENTENCES, placeholders, say
@@ -80,6 +81,7 @@ def _in_english_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     yield
     set_language(ENGLISH)
+    use_ascii(False)
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: f"{look.language}-{look.theme}")
