@@ -147,9 +147,9 @@ def _bare_loop(file: Path) -> Iterator[None]:
 def _opened(case: Case, folder: Path, base_url: str) -> Terminal:
     file = folder / "session.json"
     file.write_text(json.dumps(session(case.messages), indent=2, ensure_ascii=False), "utf-8")
-    arguments = ["--model", "m", "--base-url", base_url, "--keep", "9999", "--keep-turns", "9999", file]
+    arguments = ["--model", "m", "--base-url", base_url, "--policy", "lesson", "--keep", "9999", "--keep-turns", "9999"]
     terminal = Terminal(
-        [sys.executable, "-m", "tests.benchmarks.heartbeat", folder / "beats", *arguments],
+        [sys.executable, "-m", "tests.benchmarks.heartbeat", folder / "beats", *arguments, file],
         env={"HOME": str(folder)},
         rows=40,
         cols=200 if case.wide else 120,
