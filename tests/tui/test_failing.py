@@ -384,6 +384,20 @@ async def test_another_model_can_be_chosen_instead_of_waiting(tmp_path: Path) ->
             assert app.workbench.opened.session.entries[-1].message["content"] != "lost"
 
 
+async def test_another_model_can_be_chosen_when_a_summary_is_not_waited_for(tmp_path: Path) -> None:
+    async with OpenAIServer([BUSY, answer("Fine.")]) as server:
+        session = session_at(server, tmp_path)
+        session = session._replace(session=opened(tmp_path / "s.json", tool_talk(4)).session)
+        app = app_on(session)
+        async with app.run_test(size=(120, 40)) as pilot:
+            app.workbench.failing.sleep = Clock().sleep
+            await pilot.press(*"more", "enter")
+            await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
+            await pilot.press("tab", "m")
+            await until(pilot, lambda: "base URL" in screen_text(app), "the dialog")
+            assert app.workbench.opened.session.entries[-1].message["content"] == "Fine."
+
+
 async def test_escape_during_the_countdown_ends_the_turn(tmp_path: Path) -> None:
     async with OpenAIServer([BUSY, answer("never")]) as server:
         session = session_at(server, tmp_path)

@@ -117,6 +117,8 @@ class Asking(Keeping):
                 if failure is not None:
                     taken_back = self._session.timeline.head == self._turn_from
                     self.failing.fail(failure, text if taken_back else None, pictures)
+                elif self._failing is not None:
+                    self._failing.turn_ended()
                 self.refresh_facts()
 
     def _on_turn_ended(self, event: TurnEnded) -> None:

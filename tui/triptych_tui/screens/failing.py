@@ -74,7 +74,7 @@ class Failing:
             self._end_of_wait.set_result(True)
 
     def give_up(self, then: Callable[[], object]) -> None:
-        """Let the request that waits have failed; when that has been told, `then` is called."""
+        """Let the request that waits have failed; when that has been told, or the turn went on, `then` is called."""
         if self._end_of_wait is not None and not self._end_of_wait.done():
             self._after_failure = then
             self._end_of_wait.set_result(False)
@@ -84,6 +84,7 @@ class Failing:
 
         Where nothing was typed, the row takes the focus, so that its letters work at once.
         """
+        then, self._after_failure = self._after_failure, None
         waiting = self.question  # of an earlier failure: layer 3, run by hand because of it, failed now
         self._screen.hush()
         nothing_typed = self._nothing_typed()
@@ -93,9 +94,14 @@ class Failing:
         self._row.fail(reason, self._keys(reason))
         if nothing_typed:
             self._screen.set_focus(self._row)
-        if self._after_failure is not None:
-            self._screen.call_later(self._after_failure)
-            self._after_failure = None
+        if then is not None:
+            self._screen.call_later(then)
+
+    def turn_ended(self) -> None:
+        """A turn ended without a failure of its own, though a summary in it may have been given up."""
+        then, self._after_failure = self._after_failure, None
+        if then is not None:
+            self._screen.call_later(then)
 
     def step_aside(self) -> None:
         """Make room for the panel of a layer; what to press comes back when that is closed."""
