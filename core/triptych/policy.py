@@ -26,6 +26,7 @@ LAYERS: tuple[Layer, ...] = get_args(Layer)
 ResultsAs = Literal["tool", "user"]
 
 _FIXED_ORDER: tuple[Stage, ...] = ("receive", "request", "tool", "append", "answer", "save")
+_STAGES: tuple[Stage, ...] = (*_FIXED_ORDER, "decide", *LAYERS)
 _CONDITIONS = ("turns", "window_share", "tokens", "messages", "on_overflow_only")
 """Fields of a trigger of which at most one is set."""
 
@@ -118,10 +119,11 @@ class Policy:
     def __post_init__(self) -> None:
         at_least("max_tool_rounds", self.max_tool_rounds, 1)
         one_of("results_as", self.results_as, get_args(ResultsAs))
-        for key, known in (("stages", get_args(Stage)), ("off", LAYERS)):
+        for key, known in (("stages", _STAGES), ("off", LAYERS)):
             for stage in getattr(self, key):
                 if stage not in known:
-                    raise PolicyError("policy.unknown_stage", policy=self.name, key=key, stage=stage)
+                    named = ", ".join(known)
+                    raise PolicyError("policy.unknown_stage", policy=self.name, key=key, stage=stage, known=named)
         order = [stage for stage in self.stages if stage in _FIXED_ORDER]
         if tuple(order) != _FIXED_ORDER:
             raise PolicyError("policy.stages", policy=self.name, expected=" → ".join(_FIXED_ORDER))

@@ -155,8 +155,10 @@ def test_missing_stages_are_named() -> None:
 
 def test_an_unknown_stage_is_named() -> None:
     stages = STAGES.replace("clear", "clean")
-    expected = {"policy": "mine", "key": "stages", "stage": "clean"}
-    assert refusal(f"stages = {stages}") == ("policy.unknown_stage", expected)
+    reason, values = refusal(f"stages = {stages}")
+    assert (reason, values["key"], values["stage"]) == ("policy.unknown_stage", "stages", "clean")
+    assert set(values["known"].split(", ")) >= {"receive", "clear", "save"}
+    assert "pin" not in values["known"], "a stage of the history, which no turn goes through"
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,11 @@ def test_a_presets_name_is_the_preset_and_a_file_of_that_name_is_told(folder: Pa
         ("clear = 3", "policy.wrong_type", {"key": "clear", "value": "3"}),
         ("[clear.keep]\nx = 3", "policy.wrong_type", {"key": "clear.keep", "value": "{…}"}),
         ("date = 2026-11-30", "policy.wrong_type", {"key": "date", "value": "2026-11-30"}),
-        ("off = ['clean']", "policy.unknown_stage", {"key": "off", "stage": "clean"}),
+        (
+            "off = ['clean']",
+            "policy.unknown_stage",
+            {"stage": "clean", "known": "truncate, clear, prune, summarize"},
+        ),
         ("[clear", "policy.not_toml", {}),
         ("x = " + "[" * 5000, "policy.not_toml", {}),
         ("a" + ".a" * 5000 + " = 1", "policy.unknown_key", {"key": "a"}),

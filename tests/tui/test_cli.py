@@ -343,7 +343,7 @@ class TestLists:
         assert "summarize.keep_turns" in listed["broken"]["error"]["text"]
         table = cli.run("policies", "list").stdout
         assert str(folder / "mine.toml") in table
-        assert "“summarize.keep_turns” is" in table
+        assert "write “summarize.keep_turns”" in table
         assert "summarize.keep_turn" in fault_of(cli.run("policies", "show", "broken"), 2)
         (folder / "mine.toml").write_text(text.replace('estimator = "meowgent"', 'estimator = "chars4"'), "utf-8")
         cli.config.write_text('policy = "mine"', "utf-8")

@@ -224,7 +224,7 @@ async def test_a_server_that_stalls_is_left_alone_when_the_address_changes(tmp_p
     ("fields", "said"),
     [
         ({"base_url": "localhost"}, "is none"),
-        ({"window": "many"}, "which is no number"),
+        ({"window": "many"}, "must be a whole number"),
         ({"window": "0"}, "at least 1"),
         ({"model": ""}, "No model is chosen"),
         ({"key": "sk-\u00e9"}, "no key has"),

@@ -239,7 +239,9 @@ async def test_parameters_are_edited_with_live_preview_and_bad_values_are_said(t
         await until(pilot, lambda: "4 tool results > keep 1, so clear 3" in screen_text(app), "the new plan")
         assert "edited" in screen_text(app)
         await pilot.press("backspace", "x")
-        await until(pilot, lambda: "which is no number" in screen_text(app), "what is wrong")
+        await until(
+            pilot, lambda: "“keep (results)” is “x”, but must be a whole number" in screen_text(app), "what is wrong"
+        )
         assert "apply as one step" not in screen_text(app)
         await pilot.press("backspace", "1", "ctrl+j")
         await until(pilot, lambda: session.session.is_saved and session.on_disk() is not None, "applied from the field")

@@ -16,7 +16,10 @@ import triptych_tui
 from triptych import checks
 from triptych.layers.parameters import ParameterError
 from triptych.models.base import ModelError
+from triptych.policy_files import read
+from triptych.policy_tables import PolicyError
 from triptych.reasons import Reason, TriptychError
+from triptych.settings import SettingsError, resolve
 from triptych_tui.wording import FAULTS, PROBLEMS, SENTENCES, placeholders, say, variables_line
 
 PACKAGES = (Path(triptych.__file__).parent, Path(triptych_tui.__file__).parent)
@@ -249,6 +252,43 @@ def test_an_id_nobody_knows_is_still_said() -> None:
 def test_numbers_out_of_range_say_which_and_how_far() -> None:
     sentence = say(ParameterError("parameter.too_small", name="limit", value=-1, least=0).reason)
     assert sentence.startswith("limit is -1, but must be at least 0")
+
+
+STAGES = 'stages = ["receive", "clear", "request", "tool", "truncate", "append", "answer", "save"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "next_step"),
+    [
+        ("stages = [", "Mend it, or take another."),
+        (STAGES + "wibble = 1", "take it out."),
+        (STAGES + "note_ = 1", "write “note” if that is meant."),
+        ("", "add it."),
+        (STAGES + 'off = ["clean"]', "known are truncate, clear, prune, summarize."),
+        (STAGES.replace("request", "truncate", 1), "in this order: receive → request → tool → append → answer → save."),
+        (STAGES.replace("clear", "truncate", 1), "move it, or take it out."),
+        (STAGES + "[truncate]\nlimit = 9999999999", "must be at most 1,000,000,000. Nothing was changed."),
+        ("#" * 300_000, "make it shorter, or take another."),
+        (None, "Mend that, or take another."),
+    ],
+)
+def test_what_is_wrong_with_a_policys_file_ends_with_what_to_do(
+    tmp_path: Path, text: str | None, next_step: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    if text is None:
+        path.mkdir()
+    else:
+        path.write_text(text)
+    with pytest.raises(PolicyError) as caught:
+        read(path)
+    assert say(caught.value.reason).endswith(next_step)
+
+
+def test_a_setting_out_of_range_says_how_far_it_may_go() -> None:
+    with pytest.raises(SettingsError) as caught:
+        resolve({"limit": 10**10}, {}, Path("none.toml"))
+    assert say(caught.value.reason) == "--limit is too large: it must be at most 1,000,000,000."
 
 
 def test_everything_that_checks_find_has_words() -> None:

@@ -133,7 +133,7 @@ def _source(file: str) -> SourceFile:
     with path.open("rb") as opened:
         source = opened.read(LARGEST + 1)
     if len(source) > LARGEST:
-        raise Fault(FILE, _("{file} is too large to be a file of functions").format(file=_name(file)))
+        raise Fault(FILE, _("{file} is too large to be a file of functions; name another").format(file=_name(file)))
     return SourceFile(str(path.absolute()), source)
 
 
@@ -153,7 +153,8 @@ def _check(file: str, loaded: Loaded, called: Mapping[str, str], seconds: float)
         click.echo(sentence.format(place=place, error=shown(error)), err=True)
     for ours, theirs in called.items():
         if ours not in loaded.found:
-            raise Fault(USAGE, _("{file} has no function {name}").format(file=_name(file), name=shown(theirs)))
+            sentence = _("{file} has no function {name}; check --map")
+            raise Fault(USAGE, sentence.format(file=_name(file), name=shown(theirs)))
     if not loaded.found:
         sentence = _("{file} has none of the lesson's functions: {known}; name yours with --map THEIRS=OURS")
         raise Fault(USAGE, sentence.format(file=_name(file), known=", ".join(_known())))

@@ -257,4 +257,5 @@ def _value(hint: Any, name: str, text: str) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise ParameterError("parameter.not_a_number", name=name, value=text) from None
+        wrong = "parameter.not_a_whole_number" if kind is int else "parameter.not_a_number"
+        raise ParameterError(wrong, name=name, value=text) from None

@@ -8,13 +8,14 @@ from triptych_tui.i18n import N_
 
 SETTINGS: Mapping[str, str] = {
     "parameter.too_small": N_("{name} is {value}, but must be at least {least}. Nothing was changed."),
-    "parameter.too_large": N_("{name} is larger than {most:,}. Nothing was changed."),
-    "parameter.not_a_number": N_("{name} is “{value}”, which is no number. Nothing was changed."),
+    "parameter.too_large": N_("{name} is too large: it must be at most {most:,}. Nothing was changed."),
+    "parameter.not_a_number": N_("{name} is “{value}”, but must be a number. Nothing was changed."),
+    "parameter.not_a_whole_number": N_("{name} is “{value}”, but must be a whole number. Nothing was changed."),
     "parameter.not_a_share": N_("{name} is {value}, but must be between 0 and 1. Nothing was changed."),
     "parameter.not_one_of": N_("{name} is “{value}”, but must be one of {known}. Nothing was changed."),
     "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger. Leave one of them."),
     "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
-    "settings.too_large": N_("{source} is larger than {most:,}."),
+    "settings.too_large": N_("{source} is too large: it must be at most {most:,}."),
     "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),
     "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
     "settings.not_text": N_("{source} is {value}, but must be text in quotation marks."),
@@ -35,9 +36,11 @@ SETTINGS: Mapping[str, str] = {
     "policy.not_saved": N_("{path} cannot be written: {error}. Nothing was changed; make room or mend that."),
     "policy.saved": N_("The policy is your own now, in {path}, and this session goes by it."),
     "policy.unknown": N_("There is no policy “{policy}”; known are {known}."),
-    "policy.not_toml": N_("The policy “{policy}” is not TOML: {detail}."),
-    "policy.unknown_key": N_("The policy “{policy}” has a key “{key}” that is not known."),
-    "policy.unknown_key_near": N_("The policy “{policy}” has a key “{key}” that is not known; “{near}” is."),
+    "policy.not_toml": N_("The policy “{policy}” is not TOML: {detail}. Mend it, or take another."),
+    "policy.unknown_key": N_("The policy “{policy}” has a key “{key}” that is not known; take it out."),
+    "policy.unknown_key_near": N_(
+        "The policy “{policy}” has a key “{key}” that is not known; write “{near}” if that is meant."
+    ),
     "policy.wrong_type": N_("The policy “{policy}” has {value} at “{key}”: that is {given}, but must be {expected}."),
     "policy.kind_bool": N_("true or false"),
     "policy.kind_int": N_("a whole number"),
@@ -47,16 +50,22 @@ SETTINGS: Mapping[str, str] = {
     "policy.kind_list": N_("a list"),
     "policy.kind_table": N_("a table"),
     "policy.kind_date": N_("a date or time"),
-    "policy.missing_key": N_("The policy “{policy}” lacks the key “{key}”."),
+    "policy.missing_key": N_("The policy “{policy}” lacks the key “{key}”; add it."),
     "policy.unusable": N_("The policy “{policy}” cannot be used. {why}"),
-    "policy.unknown_stage": N_("The policy “{policy}” names a stage “{stage}” at “{key}” that is not known."),
-    "policy.misplaced_stage": N_("The policy “{policy}” has the stage “{stage}” where it would never run."),
+    "policy.unknown_stage": N_(
+        "The policy “{policy}” names a stage “{stage}” at “{key}” that is not known; known are {known}."
+    ),
+    "policy.misplaced_stage": N_(
+        "The policy “{policy}” has the stage “{stage}” where it would never run; move it, or take it out."
+    ),
     "policy.stages": N_("The policy “{policy}” must have these stages in this order: {expected}."),
     "policy.estimator": N_(
         "The policy “{policy}” names an estimator “{estimator}” that is not known; known are {known}."
     ),
-    "policy.unreadable": N_("The policy “{policy}” cannot be read: {detail}."),
-    "policy.too_large": N_("The policy “{policy}” is not read: it has more than {most} KB."),
+    "policy.unreadable": N_("The policy “{policy}” cannot be read: {detail}. Mend that, or take another."),
+    "policy.too_large": N_(
+        "The policy “{policy}” is not read: it has more than {most} KB; make it shorter, or take another."
+    ),
     "policy.preset_name": N_(
         "The policy “{policy}” has the name of a preset, which one of your own cannot have; give it another."
     ),

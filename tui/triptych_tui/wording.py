@@ -274,7 +274,9 @@ _TURN: Mapping[str, str | _Counted] = {
 
 _FILES: Mapping[str, str | _Counted] = {
     "format.empty": N_("The file is empty. It was not changed; name a file with messages in it."),
-    "format.no_messages": N_("line {line}: {why}. There are no messages in the file; it was not changed."),
+    "format.no_messages": N_(
+        "line {line}: {why}. There are no messages in the file; it was not changed. Name another."
+    ),
     "file.missing": N_("There is no file {path}; check its name, or create it with `triptych --new`."),
     "file.unreadable": N_("{path} cannot be read: {error}. It was not changed; mend that or name another file."),
     "file.is_folder": N_("{path} is a folder; name a file in it."),
@@ -340,7 +342,9 @@ _FILES: Mapping[str, str | _Counted] = {
         "{places} place could not be read as it stands, so the file is only read; `triptych check` tells.",
         "{places} places could not be read as they stand, so the file is only read; `triptych check` tells.",
     ),
-    "open.unsaved": N_("{path} cannot be used: {error}. It was not changed; this session is not saved."),
+    "open.unsaved": N_(
+        "{path} cannot be used: {error}. It was not changed; this session is not saved, `w` saves it elsewhere."
+    ),
     "open.moved_aside": N_(
         "Your session file was damaged. It is kept, byte for byte, as {path}; what could be read of it goes on here."
     ),

@@ -35,7 +35,8 @@ WORKBENCH: Mapping[str, str] = {
     "copy.file_only": N_("Entry {index} is too long for a terminal's clipboard; its JSON stands in {path}."),
     "copy.clipboard_only": N_("Entry {index} was given to the clipboard; {path} cannot be written: {error}."),
     "copy.failed": N_(
-        "Entry {index} is not copied: a terminal's clipboard is too small, and {path} cannot be written: {error}."
+        "Entry {index} is not copied: a terminal's clipboard is too small, and {path} cannot be written: {error}. "
+        "Mend that, then copy it again."
     ),
     "input_method.on": N_(
         "A Chinese input method is on and takes the keys of the panes; switch it off, or press `i` first to ask."

@@ -201,7 +201,7 @@ class ConnectDialog(Screen["tuple[Connection, int | None] | None"]):
         if not text:
             return None
         if not (text.isascii() and text.isdecimal()):
-            raise TriptychError("parameter.not_a_number", name=_("window"), value=text)
+            raise TriptychError("parameter.not_a_whole_number", name=_("window"), value=text)
         if not text.strip("0"):
             raise TriptychError("parameter.too_small", name=_("window"), value=0, least=1)
         return int(text)
