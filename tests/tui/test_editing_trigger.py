@@ -60,7 +60,11 @@ async def test_another_trigger_is_kept_and_the_next_question_goes_by_it(tmp_path
         await until(pilot, lambda: "Runs by itself" in screen_text(app) and "> 3 turns" in screen_text(app), "the form")
         (cut,) = re.findall(r"cut=\d+", screen_text(app))
         field(app, "messages").value = "500"
-        await until(pilot, lambda: says_in_one_line(app, "turns, messages exclude each other"), "two at once")
+        await until(
+            pilot,
+            lambda: says_in_one_line(app, "“above (turns)”, “above (messages)” exclude each other"),
+            "two at once",
+        )
         await pilot.press("K")
         assert session.session.policy == preset("lesson"), "nothing is kept of two at once"
         field(app, "turns").value = ""
@@ -102,7 +106,7 @@ async def test_the_trigger_goes_into_a_file_of_ones_own(tmp_path: Path) -> None:
         field(app, "turns_without_window").value = ""
         field(app, "reserve_tokens").value = "5000"
         field(app, "window_share").value = "1.5"
-        await until(pilot, lambda: says_in_one_line(app, "window_share is 1.5, but must be"), "no part")
+        await until(pilot, lambda: says_in_one_line(app, "“from (of the window)” is 1.5, but must be"), "no part")
         field(app, "window_share").value = "0.6"
         app.screen.query_one("#parameter-count_results", ChoiceField).action_cycle(1)
         field(app, "prefix").value = r"[Before]\n"

@@ -17,6 +17,7 @@ from triptych_tui.hand_run import HandRun
 from triptych_tui.i18n import _, ngettext
 from triptych_tui.lesson_notes import lesson_error, panel_notes
 from triptych_tui.messages_rows import call_values, one_line
+from triptych_tui.parameter_fields import under_labels
 from triptych_tui.plain import plain
 from triptych_tui.previews import Preview
 from triptych_tui.sheet import ROLE_INKS, Sheet, role_letter
@@ -100,7 +101,7 @@ class PanelLines:
     def _reasons(self) -> Iterator[tuple[str, str]]:
         run = self._run
         if run.problem is not None:
-            yield say(run.problem), "error"
+            yield say(under_labels(run.problem, run.filled)), "error"
             yield lesson_error(run), "muted"
             return
         reason = (run.summary_plan or run.planned).reason

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
@@ -13,6 +13,7 @@ from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters
 from triptych.layers.truncate import TruncateParameters
 from triptych.policy import Trigger
+from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _
 from triptych_tui.untrusted import clean
 
@@ -211,6 +212,17 @@ def words_of(parameters: object, name: str) -> tuple[str, str]:
         return _("limit (characters)"), _("original characters that stay; the notice comes on top")
     words = _LABELS[type(parameters)][name]
     return _(words.label), _(words.meaning)
+
+
+def under_labels(problem: Reason, filled: Iterable[object]) -> Reason:
+    """What is wrong with the values of fields, under the labels that they have instead of the parameters' names."""
+    labels = {name: words_of(each, name)[0] for each in filled for name in fields_of(each)}
+
+    def labelled(names: Any) -> str:
+        return ", ".join(_("“{label}”").format(label=labels.get(name, name)) for name in str(names).split(", "))
+
+    values = {key: labelled(value) if key in ("name", "names") else value for key, value in problem.values.items()}
+    return replace(problem, values=values)
 
 
 def choices_of(parameters: object, name: str) -> tuple[str, ...]:
