@@ -220,6 +220,29 @@ async def test_undo_and_redo_give_back_the_same_messages_and_save_them(tmp_path:
     assert json.dumps(saved(session)) == states[-1]
 
 
+def key_line(app: TriptychApp) -> str:
+    return screen_text(app).rstrip().rpartition("\n")[2]
+
+
+async def test_the_bottom_line_offers_redo_and_undo_where_there_is_something_to_do(tmp_path: Path) -> None:
+    session = opened(tmp_path / "s.json", tool_talk(4))
+    app = app_on(session)
+    async with app.run_test(size=(200, 40)) as pilot:
+        assert "redo" not in key_line(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "copy" in key_line(app), "the keys of the pane")
+        assert "undo" not in key_line(app)
+        assert "redo" not in key_line(app)
+        await pilot.press("f3", "enter")
+        await until(pilot, lambda: "u undo" in key_line(app), "a step that can be taken back")
+        assert "redo" not in key_line(app)
+        await pilot.press("u")
+        await until(pilot, lambda: "ctrl+r redo" in key_line(app), "a step that can be done again")
+        assert "undo" not in key_line(app)
+        await pilot.press("i")
+        await until(pilot, lambda: "ctrl+r redo" in key_line(app) and "new line" in key_line(app), "at the prompt too")
+
+
 async def press_and_wait(app: TriptychApp, session: OpenedSession, key: str, state: str, pilot: object) -> None:
     from textual.pilot import Pilot
 

@@ -17,6 +17,7 @@ from triptych_tui.untrusted import clean, fit, wrap
 
 if TYPE_CHECKING:
     from triptych.storage.kept_session import Outside
+    from triptych.timeline import Timeline
     from triptych_tui.hand_run import HandRun
 
 WELCOME_INDENT = 7
@@ -121,6 +122,7 @@ def size_of(size: int) -> str:
 
 def key_spans(
     run: HandRun | None,
+    timeline: Timeline,
     *,
     running: bool,
     waiting: bool,
@@ -142,7 +144,7 @@ def key_spans(
         keys = [("F8", _("go on"), ""), ("Esc", _("cancel the turn"), ""), ("s", _("step mode off"), "")]
     elif not keys and running:
         keys = [("Esc", _("cancel"), ""), ("tab", _("next pane"), "")]
-    keys = keys or _resting_keys(place)
+    keys = keys or _resting_keys(place, timeline)
     help_key = "?" if place in ("chat", "messages", "file") else "F1"  # some terminals keep F1 for themselves
     keys += [("F9", _("language"), ""), (help_key, _("help"), ""), ("ctrl+q", _("quit"), "")]
     keys = [(renamed.get(key, key), does, layer) for key, does, layer in keys]
@@ -193,15 +195,19 @@ def _past_keys(place: str, *, running: bool) -> Keys:
     return keys if place == "prompt-text" else [*keys, ("{ }", _("compactions"), "")]
 
 
-def _resting_keys(place: str) -> Keys:
+def _resting_keys(place: str, timeline: Timeline) -> Keys:
     is_asking = place == "prompt-text"
     words = (_("truncate"), _("clear"), _("summarize")) if is_asking else ("", "", "")
     keys: Keys = [("F2", words[0], "L1"), ("F3", words[1], "L2"), ("F4", words[2], "L3")]
     if place == "failure":  # its own letters stand in its row, all others are typed
         return [*keys, ("tab", _("panes"), "")]
     if not is_asking:
-        return keys + _reading_keys(place)
-    return [*keys, ("tab", _("panes"), ""), ("ctrl+j", _("new line"), ""), ("ctrl+r", _("redo"), "")]
+        return keys + _reading_keys(place, timeline)
+    return [*keys, *_redo_key(timeline), ("tab", _("panes"), ""), ("ctrl+j", _("new line"), "")]
+
+
+def _redo_key(timeline: Timeline) -> Keys:
+    return [("ctrl+r", _("redo"), "")] if timeline.can_redo else []
 
 
 def _key_line(keys: Keys) -> list[Span]:
@@ -216,13 +222,14 @@ def _key_line(keys: Keys) -> list[Span]:
     return spans
 
 
-def _reading_keys(pane: str) -> Keys:
+def _reading_keys(pane: str, timeline: Timeline) -> Keys:
     """What a pane's own keys do, those that are needed most first."""
     keys = [("/", _("search"), ""), ("v", _("original"), ""), ("i", _("ask"), ""), ("y", _("copy"), "")]
     if pane == "messages":
         keys[1:1] = [("Enter", _("unfold"), "")]
         keys.append(("f", _("filter"), ""))
-    return [*keys, ("u", _("undo"), ""), ("F7", _("step back"), ""), ("ctrl+r", _("redo"), ""), ("tab", _("panes"), "")]
+    undo: Keys = [("u", _("undo"), "")] if timeline.can_undo else []
+    return [*keys, *undo, *_redo_key(timeline), ("F7", _("step back"), ""), ("tab", _("panes"), "")]
 
 
 def welcome_rows(opened: OpenedSession, width: int) -> list[Row]:

@@ -352,7 +352,8 @@ class Workbench(Asking):
         renamed = renamed_keys_of(self)
         past = self._history if self.is_looking_back else None
         state = {"running": running, "waiting": self.is_waiting, "past": past is not None}
-        keys = key_spans(self._run, **state, place=place, width=self.size.width, renamed=renamed)
+        history = self._session.timeline
+        keys = key_spans(self._run, history, **state, place=place, width=self.size.width, renamed=renamed)
         self.query_one("#keys", Bar).show(keys)
         chat = self.query_one(ChatPane)
         unread = None if chat.following else chat.unread
