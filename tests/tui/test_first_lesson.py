@@ -415,7 +415,7 @@ def test_from_the_first_summary_on_every_question_says_that_it_makes_another() -
     from triptych.formats.notices import guess_marks
 
     decision = decide(preset("lesson"), guess_marks(messages), Measured(0, "estimated"), None)
-    assert say(decision.reason) == ("4 user turns > 3: the summary counts as one, so every question now makes another")
+    assert say(decision.reason) == "4 user turns > 3: a summary counts as one, so each question makes another"
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ _LAYERS: Mapping[str, str | _Counted] = {
         "turns", "{turns} user turn > {limit}, so summarize", "{turns} user turns > {limit}, so summarize"
     ),
     "decide.turns_over_with_summary": N_(
-        "{turns} user turns > {limit}: the summary counts as one, so every question now makes another"
+        "{turns} user turns > {limit}: a summary counts as one, so each question makes another"
     ),
     "decide.turns_within": _Counted(
         "turns",
