@@ -46,7 +46,7 @@ def test_every_step_has_a_tick_and_the_present_one_a_dot() -> None:
 
 def test_what_was_taken_back_lies_ahead() -> None:
     assert row(History(steps(*TURN), 4)).startswith(" ┬──L2──·──●╌╌L1╌╌· ")
-    assert row(History(steps(*TURN), 2)).startswith(" ┬──●L2╌╌·╌╌·╌╌L1╌╌· "), "a layer that is the present step"
+    assert row(History(steps(*TURN), 2)).startswith(" ┬──● L2╌╌·╌╌·╌╌L1╌╌· "), "a layer that is the present step"
     assert row(History(steps(*TURN), 0)).startswith(" ●╌╌┬╌╌L2╌╌·╌╌·╌╌L1╌╌· ")
     assert row(History(steps(*TURN), 0)).endswith("step 0 / 6 ")
 

@@ -84,7 +84,7 @@ def _tick(step: Step, is_here: bool, glyphs: Glyphs) -> Span:
     number = LAYER_NUMBERS.get(step.stage, "")
     ink = LAYER_INKS.get(step.stage, "accent")
     if is_here:
-        return Span(glyphs.present + number, ink, "b")
+        return Span(f"{glyphs.present} {number}".rstrip(), ink, "b")
     if number:
         return Span(number, ink)
     if step.stage == "pin":
