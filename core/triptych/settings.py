@@ -8,13 +8,16 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from urllib.parse import urlsplit
 
-from triptych.layers.parameters import MOST
+from triptych.layers.parameters import MOST, Flavour
 from triptych.models.base import ChatModel, ModelError
 from triptych.models.keys import OPENAI_URL, host_of, key_for
 from triptych.reasons import TriptychError
+
+if TYPE_CHECKING:
+    from triptych.policy import Policy
 
 DEFAULT_POLICY = "robust"
 THEMES = ("dark", "light", "high-contrast", "monochrome")
@@ -24,7 +27,7 @@ LANGUAGES = ("en", "zh-Hans", "zh-Hant")
 """What an interface speaks; a region may stand in place of a script, as in `zh_TW`."""
 OLLAMA_PORT = 11434
 
-_LEAST = {"limit": 0, "keep": 0, "keep_turns": 1, "window": 1}
+_LEAST = {"limit": 0, "keep": 0, "keep_turns": 0, "window": 1}
 _CHOICES = {"theme": THEMES}
 _A_LANGUAGE = r"(?i:(en|zh)([-_](hans|hant|[a-z]{2}))*)([.@].*)?"
 _YES_OR_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -121,6 +124,20 @@ def preferred_language(flag: str | None, environment: Mapping[str, str], config_
     except SettingsError:
         return None
     return str(_checked("lang", value, f"{config_path}: lang")) if isinstance(value, str) else None
+
+
+def turns_to_keep(settings: Settings, flavour: Flavour) -> int | None:
+    """How many turns a layer is to keep, None where that is not set. Raises SettingsError where it cannot keep none."""
+    turns = settings.keep_turns
+    if turns == 0 and flavour == "lesson":
+        raise SettingsError("settings.lesson_keeps_one", source=settings.source("keep_turns"))
+    return turns
+
+
+def with_numbers(policy: Policy, settings: Settings) -> Policy:
+    """The policy with the numbers that are set. Raises SettingsError for one that its layer cannot have."""
+    turns = turns_to_keep(settings, policy.summarize.flavour) if policy.summarize is not None else None
+    return policy.with_options(limit=settings.limit, keep=settings.keep, keep_turns=turns)
 
 
 def chosen_model(settings: Settings, environment: Mapping[str, str], *, pace: float = 0.0) -> ChatModel:

@@ -163,7 +163,7 @@ class TestWorkspace:
 
 class TestRefused:
     @pytest.mark.parametrize(
-        ("name", "value", "least"), [("limit", -1, 0), ("keep", -1, 0), ("keep_turns", 0, 1), ("window", 0, 1)]
+        ("name", "value", "least"), [("limit", -1, 0), ("keep", -1, 0), ("keep_turns", -1, 0), ("window", 0, 1)]
     )
     def test_numbers_out_of_range(self, name: str, value: int, least: int, tmp_path: Path) -> None:
         flag = "--" + name.replace("_", "-")

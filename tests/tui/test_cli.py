@@ -155,7 +155,7 @@ class TestDefaultCommand:
         [
             ("--limit", "-1"),
             ("--keep", "-1"),
-            ("--keep-turns", "0"),
+            ("--keep-turns", "-1"),
             ("--window", "0"),
             ("--window", str(10**400)),
             ("--limit", "many"),
@@ -165,8 +165,16 @@ class TestDefaultCommand:
         assert option in fault_of(cli.run(cli.file, option, value), 2)
 
     def test_a_variable_out_of_range_is_named(self, cli: CommandLine) -> None:
-        cli.environment["TRIPTYCH_KEEP_TURNS"] = "0"
+        cli.environment["TRIPTYCH_KEEP_TURNS"] = "-1"
         assert "TRIPTYCH_KEEP_TURNS" in fault_of(cli.run(cli.file), 2)
+
+    def test_no_turn_at_all_is_kept_only_by_robust_layers(self, cli: CommandLine) -> None:
+        said = fault_of(cli.run(cli.file, "--policy", "lesson", "--keep-turns", "0"), 2)
+        assert "--keep-turns is 0, but the lesson's layers keep at least 1" in said
+        assert "terminal" in fault_of(cli.run(cli.file, "--policy", "robust", "--keep-turns", "0"), 2)
+        cli.environment["TRIPTYCH_KEEP_TURNS"] = "0"
+        assert cli.run("run", cli.file, "--policy", "robust").exit_code == 0
+        assert "TRIPTYCH_KEEP_TURNS is 0" in fault_of(cli.run("run", cli.file, "--policy", "nami"), 2)
 
     def test_a_config_file_that_is_wrong_is_named_with_its_key(self, cli: CommandLine) -> None:
         path = cli.config

@@ -278,16 +278,24 @@ class TestUsage:
             ("truncate", "--unit", "words"),
             ("truncate", "--unit", "characters", "--flavour", "lesson"),
             ("clear", "--keep", "-1"),
-            ("prune", "--keep-turns", "0"),
+            ("prune", "--keep-turns", "-1"),
+            ("prune", "--keep-turns", "0", "--flavour", "lesson"),
             ("prune", "--max-lines", "-1"),
             ("prune", "--max-characters", "-1"),
-            ("summarize", "--keep-turns", "0"),
+            ("summarize", "--keep-turns", "-1"),
+            ("summarize", "--keep-turns", "0", "--flavour", "lesson"),
             ("clear", "--flavour", "none"),
             ("clear", "--nothing"),
         ],
     )
     def test_parameters_that_cannot_be(self, args: tuple[str, ...], cli: CommandLine) -> None:
         fault_of(cli.run("apply", args[0], cli.file, *args[1:]), 2)
+
+    def test_robust_layers_can_keep_no_turn_whole(self, cli: CommandLine) -> None:
+        args = ("--keep-turns", 0, "--flavour", "robust", "--json")
+        told = answer_of(cli.run("apply", "summarize", cli.file, *args, "--summary", "S."))
+        assert [message["role"] for message in told["messages"]] == ["system", "user", "assistant"]
+        assert cli.run("apply", "prune", cli.file, *args).exit_code == 0
 
     def test_no_layer_named(self, cli: CommandLine) -> None:
         fault_of(cli.run("apply"), 2)

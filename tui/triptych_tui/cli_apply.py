@@ -106,7 +106,9 @@ def apply_clear(job: Job, keep: int | None, placeholder: str | None, exclude_too
 @option("--max-characters", type=int, metavar="N", help=N_("Prune results of more characters than this."))
 @on_a_file
 def apply_prune(job: Job, keep_turns: int | None, max_lines: int | None, max_characters: int | None) -> None:
-    keep_turns = settings_for(keep_turns=keep_turns).keep_turns
+    from triptych.settings import turns_to_keep
+
+    keep_turns = turns_to_keep(settings_for(keep_turns=keep_turns), job.flavour)
     parameters = _of(job, PruneParameters, keep_turns=keep_turns, max_lines=max_lines, max_characters=max_characters)
     run(job, lambda session: Outcome("prune", prune.plan(session.entries, parameters, session.counter)))
 
@@ -121,10 +123,11 @@ def apply_prune(job: Job, keep_turns: int | None, max_lines: int | None, max_cha
 @setting("--window", type=int, metavar="N", help=N_("The model's context window in tokens."))
 @on_a_file
 def apply_summarize(job: Job, focus: str | None, summary: str | None, **flags: Any) -> None:
-    from triptych.settings import chosen_model
+    from triptych.settings import chosen_model, turns_to_keep
 
     settings = settings_for(**flags)
-    parameters, model = _summarizing(job, settings.keep_turns, focus), chosen_model(settings, os.environ)
+    keep_turns = turns_to_keep(settings, job.flavour)
+    parameters, model = _summarizing(job, keep_turns, focus), chosen_model(settings, os.environ)
 
     def planned(session: Session) -> Outcome:
         ids = session.new_ids(2)

@@ -13,7 +13,7 @@ from triptych.entries import messages_of
 from triptych.models.base import ChatModel
 from triptych.policy_files import find
 from triptych.replay import next_question
-from triptych.settings import chosen_model
+from triptych.settings import chosen_model, with_numbers
 from triptych.tally import Replayed, Summarizer
 from triptych.tokens import ESTIMATORS, TokenCounter
 from triptych_tui.cli_layer import Job, read_job, write_job
@@ -44,9 +44,7 @@ from triptych_tui.stage_words import layer_in_words
 @as_json
 def run(file: str, summary: str | None, output: Path | None, json_wanted: bool, **flags: Any) -> None:
     settings = settings_for(**flags)
-    policy = find(settings.policy).with_options(
-        limit=settings.limit, keep=settings.keep, keep_turns=settings.keep_turns
-    )
+    policy = with_numbers(find(settings.policy), settings)
     model = chosen_model(settings, os.environ)
     window = window_of(settings, model)
     job = Job(file, flavour_of(policy), output, False, json_wanted)

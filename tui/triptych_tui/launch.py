@@ -13,7 +13,7 @@ from triptych.models.keys import OPENAI_URL, host_of
 from triptych.policy import Policy, policy_from_table, preset, preset_names
 from triptych.reasons import Reason, TriptychError
 from triptych.session import Session
-from triptych.settings import Settings, chosen_model, default_config_path
+from triptych.settings import Settings, chosen_model, default_config_path, with_numbers
 from triptych.storage.atomic import is_folder, is_there, move_aside
 from triptych.storage.journal import journal_path
 from triptych.storage.kept_session import KeptSession, Past, begun, list_alone, opened, remembered
@@ -119,7 +119,7 @@ def open_session(
     `before_writing` is called when all is sound, before anything on disk is touched.
     """
     settings = launch.settings
-    policy = _policy_named(settings.policy)
+    policy = with_numbers(_policy_named(settings.policy), settings)
     path = launch.path or default_session_path()
     if is_folder(path):  # first, since a workspace in it would seem to be what is wrong
         raise SessionFileError("file.is_folder", path=str(path))
@@ -183,8 +183,7 @@ def _policy_of(past: Past, settings: Settings, otherwise: Policy) -> tuple[Polic
             policy = policy_from_table(past.policy)
         except TriptychError as error:
             problem = Reason("policy.not_remembered", {"policy": policy.name, "why": error.reason})
-    options = {"limit": settings.limit, "keep": settings.keep, "keep_turns": settings.keep_turns}
-    return policy.with_options(**options), problem
+    return with_numbers(policy, settings), problem
 
 
 def _workspace(settings: Settings, path: Path) -> Workspace:

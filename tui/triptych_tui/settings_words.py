@@ -15,6 +15,9 @@ SETTINGS: Mapping[str, str] = {
     "parameter.not_one_of": N_("{name} is “{value}”, but must be one of {known}. Nothing was changed."),
     "parameter.two_triggers": N_("{names} exclude each other: a policy has one trigger. Leave one of them."),
     "settings.too_small": N_("{source} is {value}, but must be at least {least}."),
+    "settings.lesson_keeps_one": N_(
+        "{source} is 0, but the lesson's layers keep at least 1; give 1 or more, or take robust layers."
+    ),
     "settings.too_large": N_("{source} is too large: it must be at most {most:,}."),
     "settings.not_a_number": N_("{source} is “{value}”, but must be a whole number."),
     "settings.not_yes_or_no": N_("{source} is “{value}”, but must be true or false."),
