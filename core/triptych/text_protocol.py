@@ -30,8 +30,13 @@ _HEADER = re.compile(rf"{TOOL_RESPONSE_TAG}\s{{0,20}}(?:\[工具([^\]\n]{{0,200}
 _TAG = r"(?=\s{0,8}/?\s{0,8}tool_response)"
 _TO_HIDE = re.compile(rf"<(\\*){_TAG}", re.IGNORECASE)
 _HIDDEN = re.compile(rf"<\\(\\*){_TAG}", re.IGNORECASE)
+_OPEN_NAME = re.compile(r'"name"\s*:\s*"([^"\\]*)"')
+_OPEN_ARGUMENT = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*(?:"((?:[^"\\]|\\.)*)|([^\s",:{}\[\]]+))', re.DOTALL)
+_HALF_AN_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{0,3}\Z")
 _NO_NAME = re.compile(r"[^\w.-]+")
 LONGEST_NAME = 64
+OPEN_CHARACTERS = 1000
+"""Of a call that is still being said, so many characters are looked at."""
 UNKNOWN = "unknown"
 """The name of a tool that was called without one."""
 
@@ -117,6 +122,40 @@ def native_calls(message: Message) -> Message:
         return message
     text = (content[: len(content) - len(said)] + _CALL.sub("", said)).strip()
     return {**message, "content": text or None, "tool_calls": list(_in_fields(calls))}
+
+
+def calls_so_far(said: str) -> tuple[str, list[ToolCall]]:
+    """What an assistant has said until now without its blocks, and the calls in these, the last one as far as it goes.
+
+    A tag that has only begun is no word of what is said.
+    """
+    calls, pieces, end = [], [], 0
+    for block in _CALL.finditer(said):
+        name, arguments = _read_block(block[1], closed=True) if block[2] else _read_open_block(block[1])
+        calls.append(ToolCall("", name, arguments))
+        pieces.append(said[end : block.start()])
+        end = block.end()
+    text = "".join([*pieces, said[end:]])
+    line = text[text.rfind("\n") + 1 :].strip()
+    if line and TOOL_CALL_TAG.startswith(line):
+        text = text[: text.rfind(line)]
+    return (text.rstrip() if calls else text), calls
+
+
+def _read_open_block(block: str) -> tuple[str, str]:
+    """The name, once it is whole, and those arguments that have begun; of nested ones only what is in them."""
+    start = block[:OPEN_CHARACTERS]
+    name = _OPEN_NAME.search(start)
+    found = _OPEN_ARGUMENT.finditer(start.partition('"arguments"')[2])
+    arguments = {each[1]: _unescaped(each[2]) if each[2] is not None else each[3] for each in found}
+    return name[1] if name else "", _as_json(arguments)
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{_HALF_AN_ESCAPE.sub("", text)}"', strict=False))
+    except ValueError:
+        return text
 
 
 @lru_cache(maxsize=64)

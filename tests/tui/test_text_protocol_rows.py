@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ from triptych.policy import preset
 from triptych.session import Session
 from triptych.text_protocol import with_calls_as_text
 from triptych_tui.app import TriptychApp
-from triptych_tui.chat_lines import ChatLines
+from triptych_tui.chat_lines import INDENT, ChatLines
 from triptych_tui.glyphs import UNICODE
+from triptych_tui.growing_text import GrowingText
 from triptych_tui.messages_rows import content_spans, gutter
 from triptych_tui.policy_words import policy_facts
 from triptych_tui.row_filter import parse_filter
@@ -66,6 +69,41 @@ def test_the_chat_shows_calls_and_results_without_what_is_around_them() -> None:
     shown = "".join(span.text for row in ChatLines(text, UNICODE).block(2, 80) for span in row.spans)
     assert "tool_response" not in shown
     assert talk[2]["content"][:20] in shown
+
+
+def test_a_call_that_streams_is_from_its_beginning_the_call_it_will_be() -> None:
+    asked = {"path": "notes/\u8c46 {a}.md", "from": 3}
+    call = {"id": "c", "function": {"name": "read_file", "arguments": json.dumps(asked)}}
+    told = {"role": "assistant", "content": "Let me see. a < b", "tool_calls": [call]}
+    message = with_calls_as_text(told)
+    content = message["content"]
+    lines, growing = ChatLines(sheet_of([message]), UNICODE), GrowingText()
+
+    def shown(end: int) -> list[str]:
+        so_far = {"role": "assistant", "content": content[:end]}
+        rows = lines.streaming(so_far, 80, growing, summary=False)
+        return ["".join(span.text for span in row.spans)[INDENT:] for row in rows if not row.aside]
+
+    for end in range(content.index("<tool"), len(content) + 1):
+        first, *others = shown(end)
+        assert first.rstrip(UNICODE.caret) == "Let me see. a < b"
+        assert not re.search(r"[<>\[\]]|tool_call|name|arguments", "".join(others))
+        if '"read_file"' in content[:end]:
+            assert others[0].startswith("→ read_file")
+    whole = ["".join(span.text for span in row.spans)[INDENT:].rstrip() for row in lines.block(0, 80)]
+    assert [row.rstrip(UNICODE.caret) for row in shown(len(content))] == whole
+    assert shown(content.index(" {a}"))[1] == f"→ read_file  notes/豆{UNICODE.caret}"
+    assert shown(len("Let me see. a <"))[0] == f"Let me see. a <{UNICODE.caret}", "no tag that has begun"
+
+
+def test_what_is_no_call_streams_as_it_is_said() -> None:
+    sheet = sheet_of(tool_talk(1))
+    for said in ("<b>x", "say `<tool_call>` so", "\n<tools>\n"):
+        rows = ChatLines(sheet, UNICODE).streaming(
+            {"role": "assistant", "content": said}, 80, GrowingText(), summary=False
+        )
+        text = "\n".join("".join(span.text for span in row.spans)[INDENT:] for row in rows)
+        assert said.strip() in text
 
 
 @pytest.mark.parametrize("words", ["role:tool", "role:user", "tool:read_file", "role:assistant"])

@@ -7,7 +7,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triptych.entries import Cleared, Entry, Interrupted, Pruned, Summary, Truncated
-from triptych.messages import Message, carries_result, native, text_of, thought_and_said, tool_calls
+from triptych.messages import (
+    TOOL_CALL_TAG,
+    Message,
+    ToolCall,
+    carries_result,
+    native,
+    text_of,
+    thought_and_said,
+    tool_calls,
+)
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import _, ngettext
@@ -74,10 +83,12 @@ class ChatLines:
         letter = Span(self._glyphs.summary if summary else "A", "l3" if summary else "role_a", "b")
         thought, said = thought_and_said(message)
         lines = [Row((*self._indent(), *self._thought(thought, going_on=not said)))] if thought else []
-        if said or not thought:
+        text, calls = (said[start:], []) if summary else _calls_apart(said[start:])
+        if text or not (thought or calls):
             lines += [_said_row(_more(start), "faint")] if start else []
-            pieces = growing.lines(clean(said[start:]), max(width - INDENT, 2))
+            pieces = growing.lines(clean(text), max(width - INDENT, 2))
             lines += [_said_row(piece, ink) for piece in pieces or [""]]
+        lines += [Row(cut_spans([*self._indent(), *self._call(call)], width - 1)) for call in calls]
         caret = Span(self._glyphs.caret, "accent")
         lines[-1] = Row((*lines[-1].spans, caret))
         first = (Span(" " * 4), letter, Span("  "), *lines[0].spans[1:])
@@ -152,11 +163,16 @@ class ChatLines:
         lines = self._speech(index, width) if any(map(str.strip, thought_and_said(message))) else []
         for call in tool_calls(message):
             head = self._indent() if lines else self._head(index)
-            arguments = Span("  " + one_line(", ".join(map(str, call_values(call).values()))), "muted")
-            spans = [*head, Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b"), arguments]
+            spans = [*head, *self._call(call)]
             mark = self._mark(index) if not lines and (entry.pinned or self._is_target(index)) else []
             lines.append(Row(spread(spans, mark, width)))
         return lines
+
+    def _call(self, call: ToolCall) -> list[Span]:
+        """A call in few words: the tool's name and the values it is given."""
+        arguments = one_line(", ".join(map(str, call_values(call).values())))
+        spans = [Span(self._glyphs.call + " ", "role_t"), Span(one_line(call.name), "text", "b")]
+        return [*spans, Span("  " + arguments, "muted")] if arguments else spans
 
     def _result(self, index: int, width: int) -> list[Row]:
         sheet, entry = self._sheet, self._sheet.entries[index]
@@ -233,6 +249,15 @@ def _left_out(line: str) -> str:
     else:
         words = ngettext("{count} character left out", "{count} characters left out", count)
     return words.format(count=f"{count:,}")
+
+
+def _calls_apart(said: str) -> tuple[str, list[ToolCall]]:
+    """What streams without the calls in its text, and these, should it speak the text protocol."""
+    if TOOL_CALL_TAG not in said and not said[said.rfind("\n") + 1 :].lstrip().startswith("<"):
+        return said, []
+    from triptych.text_protocol import calls_so_far  # for those that need it: the window opens without it
+
+    return calls_so_far(said)
 
 
 def _said_row(piece: str, ink: str) -> Row:
