@@ -67,8 +67,10 @@ def _unknown_key(key: str, known: Iterable[str], policy: str, path: str) -> Poli
 
 
 def _at(path: str, reason: Reason) -> Reason:
-    """The reason with its parameter's name in full."""
-    values = {key: f"{path}{value}" if key == "name" else value for key, value in reason.values.items()}
+    """The reason with the names of its parameters in full."""
+    values = dict(reason.values)
+    for key in values.keys() & {"name", "names"}:
+        values[key] = ", ".join(f"{path}{name}" for name in str(values[key]).split(", "))
     return Reason(reason.id, values)
 
 

@@ -225,6 +225,8 @@ def test_a_number_out_of_range_is_named(text: str, name: str) -> None:
 def test_two_triggers_at_once_are_refused(other: str) -> None:
     reason, values = refusal(with_stages(f"[trigger]\n{other}\nwindow_share = 0.5"))
     assert (reason, values["why"].id) == ("policy.unusable", "parameter.two_triggers")
+    keys = {f"trigger.{other.split()[0]}", "trigger.window_share"}
+    assert set(values["why"].values["names"].split(", ")) == keys
 
 
 # Options
