@@ -75,6 +75,7 @@ def test_cases_are_the_same_each_time_and_each_is_another(name: str) -> None:
         ("head = limit // 2", "head = limit - limit // 2", "cut_tool_result", "odd_limit", ("01", 1)),
         ("if limit < 0:", "if False:", "cut_tool_result", None, ("", -1)),
         ("len(text) <= limit", "len(text) < limit", "cut_tool_result", None, ("", 0)),
+        ("len(text) <= limit", "limit >= 0", "cut_tool_result", None, ("0", 0)),
         ("(text, limit=LIMIT)", "(text)", "cut_tool_result", "signature", ("", 0)),
         ("return int(cjk", "return round(cjk", "estimate_token", None, ("aa",)),
         ('"\\uff00" <=', '"\\uff01" <=', "estimate_token", None, ("\uff00",)),

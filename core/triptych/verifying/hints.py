@@ -33,6 +33,6 @@ def hint_for(name: str, given: Mapping[str, Any], ours: Answer, theirs: Answer) 
 def _hint_for_cut(text: str, limit: int, returned: object) -> Hint | None:
     if returned is None:
         return "nothing"
-    if isinstance(returned, str) and text and returned.endswith(text) and len(text) > limit:
+    if isinstance(returned, str) and text and returned.endswith(text) and returned != text and len(text) > limit:
         return "minus_zero"
     return "odd_limit" if limit > 0 and limit % 2 else None
