@@ -106,7 +106,7 @@ def block(tool: str, body: str) -> str:
 
 
 def pruned(content: str, flavour: str) -> str:
-    """What becomes of an old result in the text protocol."""
+    """What becomes of an old result in the text protocol; it is marked where that is anything."""
     told = [
         {"role": "user", "content": "q"},
         {"role": "user", "content": content},
@@ -114,8 +114,9 @@ def pruned(content: str, flavour: str) -> str:
     ]
     entries = entries_from([*told, *questions(2)[1:]])
     parameters = PruneParameters.lesson() if flavour == "lesson" else PruneParameters.robust()
-    plan = prune.plan(entries, parameters, COUNTER)
-    return str(messages_of(apply(entries, plan.edits))[1]["content"])
+    after = apply(entries, prune.plan(entries, parameters, COUNTER).edits)
+    assert bool(after[1].marks) == (after[1].message["content"] != content)
+    return str(after[1].message["content"])
 
 
 def test_lines_win_over_characters() -> None:

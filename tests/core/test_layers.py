@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support_strategies import SHORT_TEXTS, TEXTS, any_lists, chat_lists, faults, turns
+from tests.support_strategies import ALWAYS, SHORT_TEXTS, TEXTS, any_lists, chat_lists, faults, turns
 from triptych.checks import would_be_refused
 from triptych.edits import Edit, EditConflict, apply, apply_in_place, inverse_of
 from triptych.entries import Entry, entries_from, messages_of
@@ -82,6 +82,7 @@ def same(left: tuple[Entry, ...], right: tuple[Entry, ...]) -> bool:
     return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
 
 
+@ALWAYS
 @given(any_lists(), LAYERS, ESTIMATOR)
 def test_planning_changes_nothing_and_plans_the_same_again(
     messages: list[Message], layer: Layer, counter: TokenCounter
@@ -96,6 +97,7 @@ def test_planning_changes_nothing_and_plans_the_same_again(
     assert exact(messages) == before
 
 
+@ALWAYS
 @given(any_lists(), LAYERS)
 def test_a_plan_and_its_inverse_give_back_the_very_same_entries(messages: list[Message], layer: Layer) -> None:
     entries = entries_from(messages)
@@ -105,6 +107,7 @@ def test_a_plan_and_its_inverse_give_back_the_very_same_entries(messages: list[M
     assert same(apply(apply(after, inverse_of(plan.edits)), plan.edits), after)
 
 
+@ALWAYS
 @given(any_lists(), LAYERS, ESTIMATOR)
 def test_what_the_plan_announces_is_what_is_applied(
     messages: list[Message], layer: Layer, counter: TokenCounter
@@ -119,6 +122,7 @@ def test_what_the_plan_announces_is_what_is_applied(
     assert announced == {entry.id for entry in after if not any(entry is before for before in entries)}
 
 
+@ALWAYS
 @given(chat_lists(), st.lists(LAYERS, min_size=1, max_size=3))
 def test_no_layer_makes_an_orphan_or_unanswers_a_call(messages: list[Message], layers: list[Layer]) -> None:
     entries = entries_from(messages)
@@ -131,6 +135,7 @@ def test_no_layer_makes_an_orphan_or_unanswers_a_call(messages: list[Message], l
         assert not would_be_refused(messages_of(entries))
 
 
+@ALWAYS
 @given(any_lists(), SHORTENING)
 def test_truncate_clear_and_prune_change_only_the_content_of_results(messages: list[Message], layer: Layer) -> None:
     entries = entries_from(messages)
@@ -149,6 +154,15 @@ def test_truncate_clear_and_prune_change_only_the_content_of_results(messages: l
             assert list(now.message) == list(before.message)
 
 
+@ALWAYS
+@given(any_lists(), LAYERS)
+def test_what_could_be_saved_before_can_be_saved_after(messages: list[Message], layer: Layer) -> None:
+    exact(messages).encode()
+    entries = entries_from(messages)
+    exact(messages_of(apply(entries, layer.plan(entries, COUNTER).edits))).encode()
+
+
+@ALWAYS
 @given(any_lists(), SHORTENING)
 def test_truncate_clear_and_prune_a_second_time_do_nothing(messages: list[Message], layer: Layer) -> None:
     entries = entries_from(messages)
@@ -156,6 +170,7 @@ def test_truncate_clear_and_prune_a_second_time_do_nothing(messages: list[Messag
     assert layer.plan(after, COUNTER).edits == ()
 
 
+@ALWAYS
 @given(any_lists(), SUMMARIZE)
 def test_summarizing_keeps_the_first_message_and_a_suffix_untouched(messages: list[Message], layer: Layer) -> None:
     entries = entries_from(messages)
@@ -174,6 +189,7 @@ def test_summarizing_keeps_the_first_message_and_a_suffix_untouched(messages: li
     assert [entry.message["role"] for entry in after[1:3]] == ["user", "assistant"]
 
 
+@ALWAYS
 @given(chat_lists(), turns(), LAYERS)
 def test_a_plan_lands_rightly_when_entries_arrived_meanwhile(
     messages: list[Message], arrived: list[Message], layer: Layer
@@ -186,6 +202,7 @@ def test_a_plan_lands_rightly_when_entries_arrived_meanwhile(
     assert same(apply(after, inverse_of(plan.edits)), (*entries, *later))
 
 
+@ALWAYS
 @given(chat_lists(), turns(), LAYERS)
 def test_a_plan_lands_rightly_when_the_list_grew_at_the_front(
     messages: list[Message], arrived: list[Message], layer: Layer
@@ -202,6 +219,7 @@ def test_a_plan_lands_rightly_when_the_list_grew_at_the_front(
             apply(moved, plan.edits)
 
 
+@ALWAYS
 @given(any_lists(), LAYERS, st.data())
 def test_a_plan_for_entries_that_have_changed_is_refused_and_changes_nothing(
     messages: list[Message], layer: Layer, data: st.DataObject
@@ -232,6 +250,7 @@ def test_a_place_that_is_gone_is_refused() -> None:
     assert refused.value.reason.id == "edit.place_gone"
 
 
+@ALWAYS
 @given(st.integers(0, 12), st.data())
 def test_any_edits_are_taken_back_exactly_also_side_by_side(size: int, data: st.DataObject) -> None:
     entries = entries_from([{"role": "user", "content": str(n)} for n in range(size)])

@@ -18,6 +18,7 @@ from triptych.checks import problems
 from triptych.entries import Acknowledgement, Cleared, Interrupted, Repaired, Summary, Truncated
 from triptych.events import TextStreamed
 from triptych.layers.plan import Plan
+from triptych.layers.rendering import fenced_in
 from triptych.layers.summarize import ROBUST_PREFIX, SummaryPlan
 from triptych.messages import Message
 from triptych.models.base import Finish, Request, TextDelta
@@ -86,13 +87,11 @@ def tokens(desk: Desk, messages: Any) -> int:
 
 @pytest.mark.parametrize("window", range(1500, 5000, 250))
 async def test_a_cut_that_lands_on_a_tool_message(window: int) -> None:
-    rounds = [[calling(*((f"c{n}{at}", "read_file") for at in range(3)))] for n in range(6)]
-    for n, each in enumerate(rounds):
-        each += [result(f"c{n}{at}") for at in range(3)]
-    base = [SYSTEM, {"role": "user", "content": "read them"}, *(message for each in rounds for message in each)]
-    desk = Desk([*base, {"role": "assistant", "content": "done"}], replace(ROBUST, clear=None), window=window)
-    await goes_well(desk, "go on", says("well"))
+    rounds = [asks_for(*(read(f"c{n}{at}") for at in range(3))) for n in range(6)]
+    desk = Desk([SYSTEM], replace(ROBUST, clear=None), outputs=[LONG] * 18, window=window)
+    await goes_well(desk, "read them", *rounds, says("done"))
     assert any(entry.has_mark(Summary) for entry in desk.entries)
+    assert desk.reasons("repair") == [], "no result was parted from its call, so there was nothing to mend"
     assert_nothing_is_lost(desk)
 
 
@@ -158,6 +157,7 @@ async def test_call_ids_that_restart_with_each_answer() -> None:
     await goes_well(desk, "read twelve", *rounds, says("done"))
     seen = [message["content"] for message in answering(desk)[-1].messages if message["role"] == "tool"]
     assert seen[-2:] == outputs[-2:]
+    assert desk.reasons("clear")[3].values["cleared"] == 2, "the calls of one answer are not those of the answer before"
     assert_nothing_is_lost(desk)
 
 
@@ -254,6 +254,15 @@ async def test_nothing_is_kept() -> None:
     assert_nothing_is_lost(desk)
 
 
+async def test_no_result_is_kept() -> None:
+    policy = replace(EAGER, clear=replace(EAGER.clear, keep=0))  # type: ignore[type-var]
+    desk = Desk([SYSTEM, *tool_turn(1)], policy, outputs=[LONG], window=100_000)
+    await goes_well(desk, "read", asks_for(read("a")), says("done"))
+    await goes_well(desk, "go on", says("well"))
+    assert [entry.has_mark(Cleared) for entry in desk.entries if entry.message["role"] == "tool"] == [True, True]
+    assert_nothing_is_lost(desk)
+
+
 async def test_a_limit_of_0() -> None:
     policy = replace(ROBUST, truncate=replace(ROBUST.truncate, limit=0, error_limit=0))  # type: ignore[type-var]
     desk = Desk([SYSTEM], policy, outputs=[LONG, LONG])
@@ -342,6 +351,7 @@ async def test_two_compactions_in_a_row() -> None:
     await goes_well(desk, "two", says("b" * 90), summary=says("The name is Lin, and one was asked."))
     (request,) = summarizing(desk)
     asked = request.messages[1]["content"]
+    assert fenced_in(asked).so_far == "The name is Lin."
     assert asked.count("The name is Lin.") == 1
     assert "回答3" in asked
     assert "回答2" not in asked, "what is summarized is not summarized again"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support_strategies import TEXTS, chat_lists, junk_lists, turns
+from tests.support_strategies import ALWAYS, TEXTS, chat_lists, junk_lists, turns
 from triptych.edits import Edit, EditConflict, append_edit, inverse_of
 from triptych.entries import Entry, Repaired, entries_from, messages_of
 from triptych.events import Event, HeadMoved, StepCommitted, ViewMoved
@@ -154,6 +154,7 @@ class History:
 SESSIONS = st.tuples(st.one_of(chat_lists(max_turns=4), junk_lists()), st.lists(ACTIONS, max_size=14))
 
 
+@ALWAYS
 @given(SESSIONS)
 def test_any_walk_through_a_session_finds_every_state_as_it_was(walk: tuple[list[Message], list[Any]]) -> None:
     messages, actions = walk
@@ -169,6 +170,7 @@ def test_any_walk_through_a_session_finds_every_state_as_it_was(walk: tuple[list
     assert json.dumps(messages, ensure_ascii=False) == before
 
 
+@ALWAYS
 @given(SESSIONS)
 def test_undo_to_the_start_and_redo_to_the_end(walk: tuple[list[Message], list[Any]]) -> None:
     history = History(walk[0])
@@ -190,6 +192,7 @@ def test_undo_to_the_start_and_redo_to_the_end(walk: tuple[list[Message], list[A
     assert not session.redo()
 
 
+@ALWAYS
 @given(SESSIONS)
 def test_counts_and_parents_of_steps_continue_one_another(walk: tuple[list[Message], list[Any]]) -> None:
     history = History(walk[0])
@@ -204,6 +207,7 @@ def test_counts_and_parents_of_steps_continue_one_another(walk: tuple[list[Messa
     assert parent == timeline.head
 
 
+@ALWAYS
 @given(SESSIONS, st.lists(CHANGES, min_size=1, max_size=3))
 def test_an_action_taken_back_leaves_all_as_if_it_had_not_been(
     walk: tuple[list[Message], list[Any]], changes: list[tuple[str, Any]]

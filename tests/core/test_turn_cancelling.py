@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from tests.support_desk import LESSON, LONG, QUIET, SYSTEM, Desk, questions, read, tool_turn
 from tests.support_scripted_model import Answer, Checkpoints, asks_for, fails, says
 from tests.support_session_files import kept_at
-from tests.support_strategies import CALL_IDS, TEXTS, chat_lists, faults
+from tests.support_strategies import ALWAYS, CALL_IDS, TEXTS, chat_lists, faults
 from triptych import lesson_api
 from triptych.agent import INTERRUPTED_RESULT
 from triptych.entries import Entry, Interrupted, messages_of
 from triptych.events import Saved, TurnEnded
+from triptych.layers.clear import ClearParameters
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SUMMARY_PREFIX, SUMMARY_PROMPT, SummaryPlan
 from triptych.messages import Message, carries_result, native, tool_calls
@@ -39,6 +40,14 @@ def three_calls() -> list[Answer]:
 CANCELLED_TURNS: dict[str, tuple[Policy, list[Answer]]] = {
     "lesson": (LESSON.with_options(keep=1, keep_turns=1), [says("the summary"), *three_calls()]),
     "meowgent": (replace(preset("meowgent"), trigger=Trigger(turns=1)), [says("the summary"), *three_calls()]),
+    "robust": (
+        replace(
+            preset("robust").with_options(keep=1, keep_turns=1),
+            clear=replace(ClearParameters.robust(), keep=1, minimum_gain=0),
+            trigger=Trigger(turns=1),
+        ),
+        [says("the summary"), *three_calls()],
+    ),
     "plain": (QUIET, three_calls()),
 }
 
@@ -192,6 +201,7 @@ SCRIPTS = st.tuples(st.one_of(TEXTS.map(says), CALLS), st.lists(CALLS, max_size=
 POLICIES = st.sampled_from([policy for policy, _ in CANCELLED_TURNS.values()])
 
 
+@ALWAYS
 @given(chat_lists(), POLICIES, SCRIPTS, st.lists(TEXTS, min_size=12, max_size=12), st.integers(1, 60))
 async def test_any_turn_however_it_ends_leaves_a_sound_list(
     messages: list[Message],
