@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 Message = dict[str, Any]
@@ -66,17 +65,18 @@ def native(message: Message) -> Message:
     So one question asks after both: whether it is a result, what it says, what is called. What is in fields already, or
     has nothing to do with tools, is given back as it is. Calls and results of the protocol have no ids.
     """
-    content = message.get("content")
-    if not isinstance(content, str):
-        return message
-    if content.startswith(TOOL_RESPONSE_TAG) and message.get("role") == "user":
-        from triptych.text_protocol import native_response  # for those that need it: the window opens without it
+    role = message.get("role")
+    if role == "user":
+        if is_tool_response(message):
+            from triptych.text_protocol import native_response  # for those that need it: the window opens without it
 
-        return native_response(message)
-    if TOOL_CALL_TAG in content and message.get("role") == "assistant" and not _has_calls(message):
-        from triptych.text_protocol import native_calls
+            return native_response(message)
+    elif role == "assistant" and not _has_calls(message):
+        content = message.get("content")
+        if isinstance(content, str) and TOOL_CALL_TAG in content:
+            from triptych.text_protocol import native_calls
 
-        return native_calls(message)
+            return native_calls(message)
     return message
 
 
@@ -203,42 +203,44 @@ def tool_calls(message: Message) -> tuple[ToolCall, ...]:
     """
     if message.get("tool_calls") is None and "function_call" not in message:  # most messages
         return ()
-    return tuple(_tool_call(raw, function) for raw, function in _raw_calls(message))
+    return tuple([_tool_call(raw, function) for raw, function in _raw_calls(message)])
 
 
 def tool_call_at(message: Message, position: int) -> ToolCall:
     """The call at a place among the `tool_calls` of a message. Raises IndexError where there is none."""
-    for raw, function in islice(_raw_calls(message), position, None):
-        return _tool_call(raw, function)
-    raise IndexError(position)
+    return _tool_call(*_raw_calls(message)[position])
 
 
-def call_ids(message: Message) -> Sequence[str]:
-    """The ids of the `tool_calls` of a message, in order, found sooner than the calls themselves."""
+def ids_and_names(message: Message) -> Sequence[tuple[str, str]]:
+    """The id and the name of each of the `tool_calls` of a message, found sooner than the calls themselves."""
     if message.get("tool_calls") is None and "function_call" not in message:
         return ()
-    return [_id_text(raw.get("id")) for raw, _ in _raw_calls(message)]
+    return [(_id_text(raw.get("id")), _name_in(function)) for raw, function in _raw_calls(message)]
 
 
-def _raw_calls(message: Message) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _raw_calls(message: Message) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What is a call by its shape, with what it says of its function."""
-    calls = message.get("tool_calls")
+    calls, found = message.get("tool_calls"), []
     for raw in calls if isinstance(calls, list) else ():
         if isinstance(raw, dict):
-            function = raw.get("custom") if raw.get("type") == "custom" else raw.get("function")
+            function = raw.get("custom" if raw.get("type") == "custom" else "function")
             if isinstance(function, dict):
-                yield raw, function
+                found.append((raw, function))
     if isinstance(legacy := message.get("function_call"), dict):
-        yield {}, legacy
+        found.append(({}, legacy))
+    return found
 
 
 def _tool_call(raw: dict[str, Any], function: dict[str, Any]) -> ToolCall:
-    name, arguments = function.get("name"), function.get("arguments", function.get("input"))
-    return ToolCall(
-        id=_id_text(raw.get("id")),
-        name=name if isinstance(name, str) else "",
-        arguments=arguments if isinstance(arguments, str) else "" if arguments is None else str(arguments),
-    )
+    arguments = function.get("arguments", function.get("input"))
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else str(arguments)
+    return ToolCall(_id_text(raw.get("id")), _name_in(function), arguments)
+
+
+def _name_in(function: dict[str, Any]) -> str:
+    name = function.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _id_text(value: Any) -> str:

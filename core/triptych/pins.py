@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from triptych.edits import replacement_edits
-from triptych.entries import Entry, messages_of
-from triptych.layers.exchanges import owners
+from triptych.entries import Entry
+from triptych.layers.exchanges import exchanges_of
 from triptych.layers.plan import Plan, make_plan
 from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
 
-def exchange(entries: Sequence[Entry], index: int) -> list[int]:
+def exchange(entries: tuple[Entry, ...], index: int) -> list[int]:
     """The indices of an entry and of what belongs to it: a call's results; a result's call, and its other results."""
-    owner_of = owners(messages_of(entries))
-    calling = owner_of[index][0] if index in owner_of else index
-    return sorted({index, calling, *(at for at, owner in owner_of.items() if owner[0] == calling)})
+    owner_of = exchanges_of(entries).owners
+    calling = owner_of[index].calling if index in owner_of else index
+    return sorted({index, calling, *(at for at, owner in owner_of.items() if owner.calling == calling)})
 
 
-def plan(entries: Sequence[Entry], index: int, counter: TokenCounter) -> Plan:
+def plan(entries: tuple[Entry, ...], index: int, counter: TokenCounter) -> Plan:
     """Pin the whole exchange of the entry at `index`, or let go of it where any of it is pinned."""
     places = exchange(entries, index)
     pinned = not any(entries[at].pinned for at in places)

@@ -47,6 +47,7 @@ class Estimator(Protocol):
     def denominator(self) -> int: ...
     def weight(self, text: str) -> int: ...
     def terms(self, text: str) -> tuple[Term, ...]: ...
+    def __hash__(self) -> int: ...
 
 
 class MeowgentEstimator(NamedTuple):
@@ -69,7 +70,7 @@ class MeowgentEstimator(NamedTuple):
 
     @staticmethod
     def cjk_characters(text: str) -> int:
-        return 0 if text.isascii() else len(_NOT_CJK.sub("", text))
+        return 0 if text.isascii() else len("".join(_NOT_CJK.split(text)))
 
 
 class Chars4Estimator(NamedTuple):
@@ -120,7 +121,7 @@ class TokenCounter:
 
     def message_weight(self, message: Message) -> int:
         content = message.get("content")
-        if isinstance(content, str) and not any(map(message.__contains__, _COUNTED_KEYS)):  # most messages
+        if isinstance(content, str) and message.keys().isdisjoint(_COUNTED_KEYS):  # most messages
             return self.estimator.weight(content)
         return sum(map(self.estimator.weight, _counted_texts(message))) + self._pictures_weight(message)
 

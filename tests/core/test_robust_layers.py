@@ -20,7 +20,7 @@ from triptych.layers.plan import Plan
 from triptych.layers.prune import PruneParameters
 from triptych.layers.truncate import TruncateParameters
 from triptych.messages import Message, carries_result, native, pair_calls, text_of
-from triptych.tokens import TokenCounter
+from triptych.tokens import Count, TokenCounter
 
 NOTICES = st.sampled_from(["", "\n[... {omitted} {unit} of {tool} omitted ...]\n", "{omitted}", "{", "[{tool}]" * 9])
 PLACEHOLDERS = st.sampled_from(["", "[cleared]", "[{tool}({arguments}) had {characters}]", "{x}{", "long " * 40])
@@ -76,6 +76,11 @@ def entry_lists(draw: st.DrawFn, lists: st.SearchStrategy[list[Message]] | None 
     return tuple(replace(entry, pinned=True) if entry.id in pins else entry for entry in entries)
 
 
+def weighed_anew(entries: tuple[Entry, ...], counter: TokenCounter) -> Count:
+    """What a list is, whatever weights its entries remember."""
+    return counter.count(entries_from(messages_of(entries)))
+
+
 def seen_by_the_model(messages: list[Message]) -> int:
     """How much of a list the model has answered."""
     return max((at + 1 for at, message in enumerate(messages) if message.get("role") == "assistant"), default=0)
@@ -88,12 +93,11 @@ def test_no_plan_raises_the_tokens_and_what_it_announces_is_what_comes(
 ) -> None:
     plan = layer.plan(entries, counter)
     after = apply(entries, plan.edits)
-    fresh = TokenCounter(counter.estimator)
-    assert plan.before == fresh.count(entries)
-    assert plan.after == fresh.count(after)
+    assert plan.before == weighed_anew(entries, counter)
+    assert plan.after == weighed_anew(after, counter)
     for edit in plan.edits:
         for before, now in zip(edit.removed, edit.inserted, strict=True):
-            assert fresh.weight(now) < fresh.weight(before)
+            assert counter.message_weight(now.message) < counter.message_weight(before.message)
     assert same(apply(after, inverse_of(plan.edits)), entries)
 
 
@@ -180,3 +184,14 @@ def test_what_was_cut_is_within_its_limit_notice_included(
             assert length <= max(limits)
             if parameters.max_line is not None:
                 assert max(map(len, text.split("\n"))) <= parameters.max_line
+
+
+@given(ESTIMATOR)
+def test_an_empty_part_that_goes_with_what_was_pruned_is_counted(counter: TokenCounter) -> None:
+    parts = [{"type": "text", "text": ""}, {"type": "text", "text": "line\n" * 40}]
+    answered = [{"role": "tool", "tool_call_id": "c", "content": parts}, {"role": "assistant", "content": "done"}]
+    entries = entries_from(answered)
+    plan = prune.plan(entries, replace(PruneParameters.robust(), keep_turns=0), counter)
+    after = apply(entries, plan.edits)
+    assert plan.edits
+    assert counter.total(after) == counter.total(entries_from(messages_of(after)))

@@ -19,7 +19,7 @@ from triptych.edits import apply
 from triptych.entries import Cleared, entries_from
 from triptych.layers import clear
 from triptych.layers.cut_point import CutPoint, cut_point
-from triptych.layers.exchanges import real_turn_starts
+from triptych.layers.exchanges import exchanges_of, real_turn_starts
 from triptych.messages import Message, is_result, role_of, tool_calls
 from triptych.policy import preset
 from triptych.tokens import ESTIMATORS, TokenCounter
@@ -108,7 +108,7 @@ def test_the_defaults_are_theirs() -> None:
 def our_cut(messages: list[Message], keep: int) -> CutPoint:
     """Where we part the list."""
     assert PRESET.summarize is not None
-    return cut_point(entries_from(messages), replace(PRESET.summarize, keep_messages=keep), None, COUNTER)
+    return cut_point(exchanges_of(entries_from(messages)), replace(PRESET.summarize, keep_messages=keep), None, COUNTER)
 
 
 @ALWAYS

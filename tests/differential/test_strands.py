@@ -17,6 +17,7 @@ from triptych.edits import apply
 from triptych.entries import entries_from
 from triptych.layers import clear
 from triptych.layers.cut_point import cut_point
+from triptych.layers.exchanges import exchanges_of
 from triptych.messages import Message, is_result, tool_calls
 from triptych.policy import preset
 from triptych.tokens import ESTIMATORS, TokenCounter
@@ -83,7 +84,7 @@ def test_the_newest_messages_part_the_list_at_the_same_place(messages: list[Mess
 
     assert PRESET.summarize is not None
     parameters = replace(PRESET.summarize, keep_messages=len(messages) - wanted, keep_part=None)
-    cut = cut_point(entries_from(messages), parameters, None, COUNTER).cut
+    cut = cut_point(exchanges_of(entries_from(messages)), parameters, None, COUNTER).cut
     if not is_result(messages[wanted]):
         assert cut == parted == wanted
         return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from triptych.entries import Entry, messages_of
-from triptych.layers.exchanges import called, owners
+from triptych.entries import Entry
+from triptych.layers.exchanges import exchanges_of
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
 from triptych.messages import ToolCall, carries_result, native, role_of, text_of
@@ -124,8 +124,7 @@ class PanelLines:
             yield from self._note(note)
 
     def _targets(self, plan: Plan) -> Iterator[Row]:
-        sheet, messages = self._sheet, messages_of(self._sheet.session.entries)
-        owner_of = owners(messages)
+        sheet, exchanges = self._sheet, exchanges_of(self._sheet.session.entries)
         targets = {entry.id: entry for edit in plan.edits for entry in edit.removed}
         results = [entry for entry in sheet.session.entries if carries_result(entry.message) or entry.id in targets]
         words = ngettext("{count} of {all} result", "{count} of {all} results", len(results))
@@ -137,8 +136,10 @@ class PanelLines:
                 continue
             is_target = target is not None
             sign, ink = (self._glyphs.target, self._ink) if is_target else (self._glyphs.not_target, "faint")
-            call = called(messages, owner_of[index]) if index in owner_of else None
-            left = [Span(sign + " ", ink), *_entry_spans(entry, index, call, "text" if is_target else "muted")]
+            left = [
+                Span(sign + " ", ink),
+                *_entry_spans(entry, index, exchanges.call_of(index), "text" if is_target else "muted"),
+            ]
             yield self._line(left, self._sizes(sheet.tokens_of(index), None if target is None else target[1]))
         if len(listed) > SHOWN_TARGETS:
             more = len(listed) - SHOWN_TARGETS

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from triptych.entries import Entry, Summary, messages_of
 from triptych.layers.clear import ClearParameters
-from triptych.layers.exchanges import called, first_unanswered, owners, pinned_indices
+from triptych.layers.exchanges import exchanges_of
 from triptych.layers.prune import PruneParameters
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.layers.truncate import TruncateParameters
@@ -44,13 +44,12 @@ def _truncate_notes(run: HandRun, parameters: TruncateParameters, entries: tuple
 
 def _clear_notes(parameters: ClearParameters, entries: tuple[Entry, ...]) -> Iterator[str]:
     yield from _staying(entries)
-    messages = messages_of(entries)
-    failed = sum(is_failed_result(message) for message in messages)
+    exchanges = exchanges_of(entries)
+    failed = sum(is_failed_result(exchanges.messages[index]) for index in exchanges.results)
     if parameters.keep_errors and failed:
         yield ngettext("{count} error stays", "{count} errors stay", failed).format(count=f"{failed:,}")
     if parameters.exclude_tools:
-        names = [called(messages, owner).name for owner in owners(messages).values()]
-        excluded = sum(name in parameters.exclude_tools for name in names)
+        excluded = sum(owner.tool in parameters.exclude_tools for owner in exchanges.owners.values())
         if excluded:
             words = ngettext(
                 "{count} result is of a tool left alone", "{count} results are of tools left alone", excluded
@@ -64,10 +63,9 @@ def _clear_notes(parameters: ClearParameters, entries: tuple[Entry, ...]) -> Ite
 
 def _staying(entries: tuple[Entry, ...]) -> Iterator[str]:
     """The results that stay whatever the numbers are."""
-    messages = messages_of(entries)
-    pinned = pinned_indices(entries, owners(messages))
-    yield from _pinned(sum(carries_result(messages[index]) for index in pinned))
-    unanswered = sum(map(carries_result, messages[first_unanswered(messages) :]))
+    exchanges = exchanges_of(entries)
+    yield from _pinned(sum(index in exchanges.pinned for index in exchanges.results))
+    unanswered = sum(index >= exchanges.unanswered_start for index in exchanges.results)
     if unanswered:
         yield ngettext(
             "{count} result stays: the model has not answered it yet",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Literal, NamedTuple, get_args
 
-from triptych.entries import Acknowledgement, Entry, Summary, messages_of
-from triptych.layers.exchanges import owners, pinned_indices, real_turn_starts, safe_cuts
+from triptych.entries import Acknowledgement, Entry, Summary
+from triptych.layers.exchanges import Exchanges
 from triptych.layers.summarize import SummarizeParameters
-from triptych.messages import Message, carries_result, leading_system_count, native, role_of, tool_calls
+from triptych.messages import Message, is_result, leading_system_count, role_of, tool_calls
 from triptych.tokens import TokenCounter
 
 Way = Literal["turns", "fewer_turns", "inside_turn", "messages", "part", "questions"]
@@ -48,7 +47,7 @@ class _Ground(NamedTuple):
 
 
 def cut_point(
-    entries: Sequence[Entry], parameters: SummarizeParameters, budget: int | None, counter: TokenCounter
+    exchanges: Exchanges, parameters: SummarizeParameters, budget: int | None, counter: TokenCounter
 ) -> CutPoint:
     """The cut behind which stays what the parameters ask for, or what of that fits into `budget` (a weight).
 
@@ -56,12 +55,10 @@ def cut_point(
     assistant message that follows results, so that all that is old has been answered. The question of a newest turn
     that is parted stays.
     """
-    messages = messages_of(entries)
-    owner_of = owners(messages)
-    is_safe, turns = safe_cuts(messages, owner_of), real_turn_starts(entries)
+    entries, messages, turns, is_safe = exchanges.entries, exchanges.messages, exchanges.turns, exchanges.is_safe
     start = _start(entries, messages, parameters.keep_first, is_safe)
     starts = [index for index in turns if index >= start and is_safe[index]]
-    ground = _Ground(entries, messages, start, is_safe, turns, starts, pinned_indices(entries, owner_of), counter)
+    ground = _Ground(entries, messages, start, is_safe, turns, starts, exchanges.pinned, counter)
     cut, way = _wanted(ground, parameters)
     if parameters.keep_part is not None and _has_nothing_new(entries):
         cut = start  # a part of what was left would be less each time
@@ -69,7 +66,7 @@ def cut_point(
         cut, way = _within(ground, cut, way, budget)
     parted = turns[-1:] if turns and turns[-1] < cut < len(entries) else ()
     stays = {*ground.pinned, *parted, *_questions(ground, cut, parameters.keep_question_tokens)}
-    answers = (index for index, (calling, _position) in owner_of.items() if calling < start or calling in stays)
+    answers = (index for index, owner in exchanges.owners.items() if owner.calling < start or owner.calling in stays)
     return CutPoint(start, cut, frozenset((*stays, *answers)), way, len(turns))
 
 
@@ -108,7 +105,7 @@ def _by_turns(ground: _Ground, keep: int) -> int:
 
 def _by_messages(ground: _Ground, keep: int, count_results: bool) -> int:
     """The cut that keeps so many messages, moved back to one that parts nothing."""
-    counted = [index for index, message in enumerate(ground.messages) if count_results or not carries_result(message)]
+    counted = [index for index, message in enumerate(ground.messages) if count_results or not is_result(message)]
     wanted = counted[-keep] if len(counted) >= keep else 0
     return next((index for index in range(wanted, ground.start, -1) if ground.is_safe[index]), ground.start)
 
@@ -133,8 +130,8 @@ def _has_nothing_new(entries: Sequence[Entry]) -> bool:
 
 def _within(ground: _Ground, base: int, way: Way, budget: int | None) -> tuple[int, Way]:
     """The cut at `base`, or one that keeps less, so that what stays is within the budget."""
-    room = _room(ground, budget)
-    if room is None or room[base] >= 0:
+    room = {} if budget is None else _room(ground, base, budget)
+    if room.get(base, 0) >= 0:
         return base, way
     for index in ground.starts:
         if index > base and room[index] >= 0:
@@ -152,13 +149,13 @@ def _within(ground: _Ground, base: int, way: Way, budget: int | None) -> tuple[i
 def _ends_batch(ground: _Ground, index: int) -> bool:
     """Whether the model goes on here after a complete batch of results."""
     is_answer = ground.is_safe[index] and role_of(ground.messages[index]) == "assistant"
-    return is_answer and carries_result(ground.messages[index - 1])
+    return is_answer and is_result(ground.messages[index - 1])
 
 
 def _is_at_rest(ground: _Ground) -> bool:
     """Whether the model has had the last word, and asks for nothing."""
     messages = ground.messages
-    return bool(messages) and role_of(messages[-1]) == "assistant" and not tool_calls(native(messages[-1]))
+    return bool(messages) and role_of(messages[-1]) == "assistant" and not tool_calls(messages[-1])
 
 
 def _questions(ground: _Ground, cut: int, tokens: int | None) -> Iterator[int]:
@@ -174,17 +171,15 @@ def _questions(ground: _Ground, cut: int, tokens: int | None) -> Iterator[int]:
             yield index
 
 
-def _room(ground: _Ground, budget: int | None) -> list[int] | None:
-    """For each cut, and the end: what of the budget is left when all behind it stays; None without a budget.
+def _room(ground: _Ground, base: int, budget: int) -> dict[int, int]:
+    """For each cut from `base` on, and the end: what of the budget is left when all behind it stays.
 
     What stays in any case does not count.
     """
-    if budget is None:
-        return None
-    weights = [
-        0
-        if index in ground.pinned or entry.has_mark(Summary) or entry.has_mark(Acknowledgement)
-        else ground.counter.weight(entry)
-        for index, entry in enumerate(ground.entries)
-    ]
-    return [budget - weight for weight in accumulate(reversed(weights), initial=0)][::-1]
+    left, room = budget, {len(ground.entries): budget}
+    for index in range(len(ground.entries) - 1, base - 1, -1):
+        entry = ground.entries[index]
+        if index not in ground.pinned and not entry.has_mark(Summary) and not entry.has_mark(Acknowledgement):
+            left -= ground.counter.weight(entry)
+        room[index] = left
+    return room

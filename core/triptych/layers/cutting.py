@@ -15,8 +15,7 @@ ELLIPSIS = "..."
 _CONTINUATION = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that begin no character."""
 
-
-_FIELD = re.compile(r"\{([a-z]+)\}")
+_BRACES = re.compile(r"\{([a-z]+)\}|[{}]")
 
 
 class Middle(NamedTuple):
@@ -36,22 +35,23 @@ def size(text: str, unit: Unit) -> int:
 
 def filled(template: str, values: Mapping[str, object]) -> str:
     """The template with `{name}` replaced for the names in `values`; other braces stay, and no value is looked into."""
-    pieces = _pieces(template)
-    return "".join(
-        str(values.get(piece, f"{{{piece}}}")) if number % 2 else piece for number, piece in enumerate(pieces)
-    )
+    return _format(template, tuple(values)).format_map(values)
 
 
 @lru_cache(maxsize=64)
-def _pieces(template: str) -> list[str]:
-    """What stands between the fields of a template, and in turn their names."""
-    return _FIELD.split(template)
+def _format(template: str, names: tuple[str, ...]) -> str:
+    """The template as `str.format` reads it: braces that are no field of these names are doubled."""
+    return _BRACES.sub(
+        lambda found: found[0] if found[1] in names else found[0].replace("{", "{{").replace("}", "}}"), template
+    )
 
 
 def boundary_before(text: str, place: int) -> int:
     """The last place up to `place` where a cut parts no grapheme (what a reader takes for one character)."""
-    if not 0 < place < len(text) or _is_plain_boundary(text, place):
-        return max(min(place, len(text)), 0)
+    if not 0 < place < len(text):
+        return 0 if place <= 0 else len(text)
+    if _is_plain_boundary(text, place):
+        return place
     # Its tables take longer to load than a window to open, so they wait for the first text that needs them.
     from wcwidth import grapheme_boundary_before
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from triptych.entries import Entry, Summary
 from triptych.messages import (
@@ -12,88 +14,137 @@ from triptych.messages import (
     ToolCall,
     answered_id,
     asks,
-    call_ids,
+    ids_and_names,
     is_result,
     native,
     role_of,
     tool_call_at,
 )
 
-Place = tuple[int, int]
-"""A call: the index of its message, and which of its calls it is."""
+
+class Place(NamedTuple):
+    """A call: the index of its message, which of its calls it is, and the name of the tool."""
+
+    calling: int
+    position: int
+    tool: str
 
 
-def owners(messages: Sequence[Message]) -> dict[int, Place]:
-    """The call that each result answers, for results that answer one.
+class Exchanges:
+    """What belongs together in a list of entries.
+
+    messages: those of the entries in their `native` form. results: the indices of tool results. turns: of user messages
+    that a user asked, as `real_turn_starts`. owners: the call that each result answers, for results that answer one.
 
     Calls of the message right before a run of results come first, as an API pairs them; what is left is paired by
     occurrence. So ids that repeat, and calls that were never answered, put no later result to the wrong call.
     """
-    found: dict[int, Place] = {}
-    left: defaultdict[str, deque[Place]] = defaultdict(deque)
-    near: dict[str, deque[Place]] = {}
-    for index, message in enumerate(map(native, messages)):
-        if is_result(message):
-            call_id = answered_id(message)
-            waiting = near.get(call_id) or left.get(call_id)
-            if waiting:
-                found[index] = waiting.popleft()
-            continue
-        if near:
-            for call_id, places in near.items():
-                if places:
-                    left[call_id] += places
-            near = {}
-        for position, call_id in enumerate(call_ids(message)):
-            near.setdefault(call_id, deque()).append((index, position))
-    return found
 
+    def __init__(self, entries: Sequence[Entry], begun: Exchanges | None = None) -> None:
+        """`begun`: what is known of the list's beginning."""
+        self.entries = entries
+        self.messages: list[Message] = [*begun.messages] if begun else []
+        self.results: list[int] = [*begun.results] if begun else []
+        self.turns: list[int] = [*begun.turns] if begun else []
+        self.owners: dict[int, Place] = {**begun.owners} if begun else {}
+        self._near: dict[str, deque[Place]] = _copied(begun._near) if begun else {}
+        self._left: dict[str, deque[Place]] = _copied(begun._left) if begun else {}
+        self._go_on()
 
-def called(messages: Sequence[Message], owner: Place) -> ToolCall:
-    """The call at a place."""
-    return tool_call_at(native(messages[owner[0]]), owner[1])
+    def _go_on(self) -> None:
+        """Pair what is not known yet."""
+        messages, owners, near, left = self.messages, self.owners, self._near, self._left
+        for index in range(len(messages), len(self.entries)):
+            entry = self.entries[index]
+            message = native(entry.message)
+            messages.append(message)
+            if is_result(message):
+                self.results.append(index)
+                call_id = answered_id(message)
+                if waiting := near.get(call_id) or left.get(call_id):
+                    owners[index] = waiting.popleft()
+                continue
+            if near:
+                for call_id, places in near.items():
+                    if places:
+                        left.setdefault(call_id, deque()).extend(places)
+                near.clear()
+            if asks(message) and not entry.has_mark(Summary):
+                self.turns.append(index)
+            for position, (call_id, tool) in enumerate(ids_and_names(message)):
+                near.setdefault(call_id, deque()).append(Place(index, position, tool))
 
+    def tool_of(self, index: int) -> str:
+        """The name of the tool whose result stands at an index, "" where nothing called it."""
+        owner = self.owners.get(index)
+        return "" if owner is None else owner.tool
 
-def first_unanswered(messages: Sequence[Message]) -> int:
-    """The index from which on the model has seen nothing yet: what stands behind its last message."""
-    for index in range(len(messages) - 1, -1, -1):
-        if role_of(messages[index]) == "assistant":
-            return index + 1
-    return 0
+    def call_of(self, index: int) -> ToolCall | None:
+        """The call that the result at an index answers."""
+        owner = self.owners.get(index)
+        return None if owner is None else tool_call_at(self.messages[owner.calling], owner.position)
 
+    @cached_property
+    def unanswered_start(self) -> int:
+        """The index from which on the model has seen nothing yet: what stands behind its last message."""
+        for index in range(len(self.messages) - 1, -1, -1):
+            if role_of(self.messages[index]) == "assistant":
+                return index + 1
+        return 0
 
-def pinned_indices(entries: Sequence[Entry], owner_of: Mapping[int, Place]) -> set[int]:
-    """The entries that stay by a pin: a pinned call or result holds its whole exchange."""
-    pinned = {index for index, entry in enumerate(entries) if entry.pinned}
-    if not pinned:
-        return pinned
-    calling = pinned | {owner_of[index][0] for index in pinned if index in owner_of}
-    return calling | {index for index, owner in owner_of.items() if owner[0] in calling}
+    @cached_property
+    def pinned(self) -> set[int]:
+        """The entries that stay by a pin: a pinned call or result holds its whole exchange."""
+        pinned = {index for index, entry in enumerate(self.entries) if entry.pinned}
+        if not pinned:
+            return pinned
+        calling = pinned | {self.owners[index].calling for index in pinned if index in self.owners}
+        return calling | {index for index, owner in self.owners.items() if owner.calling in calling}
 
+    @cached_property
+    def is_safe(self) -> Sequence[bool]:
+        """For each index, and the end: whether a cut before it parts no result from its call."""
+        changes = [0] * (len(self.messages) + 1)
+        for index, owner in self.owners.items():
+            changes[owner.calling + 1] += 1
+            changes[index + 1] -= 1
+        return [spanning == 0 for spanning in accumulate(changes)]
 
-def batches(results: Sequence[int], owner_of: Mapping[int, Place]) -> Iterator[list[int]]:
-    """Results, in order, that answer calls of one message together; a result without a call is on its own."""
-    batch: list[int] = []
-    for index in results:
-        owner = owner_of.get(index)
-        if batch and (owner is None or owner[0] != owner_of.get(batch[-1], (None,))[0]):
+    def batches(self, results: Sequence[int]) -> Iterator[list[int]]:
+        """Results, in order, that answer calls of one message together; a result without a call is on its own."""
+        batch: list[int] = []
+        calling_before = None
+        for index in results:
+            owner = self.owners.get(index)
+            calling = None if owner is None else owner.calling
+            if batch and (calling is None or calling != calling_before):
+                yield batch
+                batch = []
+            batch.append(index)
+            calling_before = calling
+        if batch:
             yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+
+
+def _copied(waiting: dict[str, deque[Place]]) -> dict[str, deque[Place]]:
+    return {call_id: places.copy() for call_id, places in waiting.items()}
+
+
+_asked_last = Exchanges(())
+
+
+def exchanges_of(entries: tuple[Entry, ...]) -> Exchanges:
+    """The exchanges of a list; where it goes on from the list that was asked for last, only what is new is paired."""
+    global _asked_last
+    begun = _asked_last
+    if entries[: len(begun.entries)] != begun.entries:
+        begun = Exchanges(entries)
+    elif len(entries) > len(begun.entries):
+        begun = Exchanges(entries, begun)
+    _asked_last = begun
+    return begun
 
 
 def real_turn_starts(entries: Sequence[Entry]) -> list[int]:
     """The indices of user messages that a user asked: no summaries, no results in the text protocol."""
     return [index for index, entry in enumerate(entries) if asks(entry.message) and not entry.has_mark(Summary)]
-
-
-def safe_cuts(messages: Sequence[Message], owner_of: Mapping[int, Place]) -> list[bool]:
-    """For each index, and the end: whether a cut before it parts no result from its call."""
-    changes = [0] * (len(messages) + 1)
-    for index, owner in owner_of.items():
-        changes[owner[0] + 1] += 1
-        changes[index + 1] -= 1
-    spanned = list(accumulate(changes))
-    return [spanning == 0 for spanning in spanned]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, count
 from typing import NamedTuple
 
-from triptych.entries import Entry, messages_of
+from triptych.entries import Entry
 from triptych.layers.cutting import shortened
-from triptych.layers.exchanges import owners
+from triptych.layers.exchanges import Exchanges
 from triptych.messages import (
     PICTURE_SIGN,
     Message,
@@ -38,43 +38,45 @@ class Fenced(NamedTuple):
 
 
 def rendered(
-    entries: Sequence[Entry], chosen: Sequence[int], longest: int, original_of: Callable[[int], Entry | None] | None
+    exchanges: Exchanges, chosen: Iterable[int], longest: int, original_of: Callable[[int], Entry | None] | None
 ) -> Iterator[str]:
     """The messages at the `chosen` indices, a block a message or call, each of at most `longest` characters.
 
     Calls are numbered, and their results name the number; what was only thought is left out.
     """
-    messages = messages_of(entries)
-    owner_of = owners(messages)
+    entries, messages, owners = exchanges.entries, exchanges.messages, exchanges.owners
     numbered: dict[tuple[int, int], str] = {}
     for index in chosen:
-        message = messages[index]
-        if original_of is not None and (original := original_of(entries[index].id)) is not None:
-            message = original.message
-        owner = owner_of.get(index)
-        if owner is not None or not is_tool_response(message):
-            message = native(message)
-        label = f"[{role_of(message) or 'message'}]"
-        if is_tool_response(message):
-            label = "[tool]"
-        elif is_result(message):
-            label = f"[result{numbered.get(owner, '') if owner is not None else ''}]"
+        entry, message = entries[index], messages[index]
+        if original_of is not None and (original := original_of(entry.id)) is not None:
+            entry, message = original, native(original.message)
+        if not is_result(message):
+            speaker = role_of(message) or "message"
+        elif (owner := owners.get(index)) is not None:
+            speaker = numbered.get(owner[:2], "result")
+        elif is_tool_response(entry.message):
+            speaker, message = "tool", entry.message  # only there is said whose result it is
+        else:
+            speaker = "result"
         if text := _said(message):
-            yield _clipped(f"{label} {text}", longest)
+            yield _clipped(f"[{speaker}] {text}", longest)
         for position, call in enumerate(tool_calls(message)):
             number = len(numbered) + 1
-            numbered[index, position] = f" {number} of {call.name}"
+            numbered[index, position] = f"result {number} of {call.name}"
             yield _clipped(f"[call {number}] {call.name}({call.arguments})", longest)
 
 
 def _said(message: Message) -> str:
+    content = message.get("content")
+    if not content or (isinstance(content, str) and "<think>" not in content):  # most messages
+        return content or ""
     text = thought_and_said(message)[1] if role_of(message) == "assistant" else text_of(message)
     return " ".join(filter(None, (text, *[PICTURE_SIGN] * pictures_in(message))))
 
 
 def _clipped(text: str, longest: int) -> str:
     """A block of which no line can pass for the beginning of another."""
-    if "\n[" in text:
+    if text.find("[", 1) > 0 and "\n[" in text:  # that there is none at all is found much sooner
         text = text.replace("\n[", "\n [")
     if len(text) <= longest:
         return text
@@ -82,20 +84,20 @@ def _clipped(text: str, longest: int) -> str:
     return text if made is None else made[0]
 
 
-def in_pieces(blocks: Sequence[str], room: int | None, weight: Callable[[str], int]) -> list[str]:
+def in_pieces(blocks: Iterable[str], room: int | None, weight: Callable[[str], int]) -> Iterator[str]:
     """The blocks on lines, in as few texts as have no more than `room` each; a block larger than that is alone."""
-    if room is None:
-        return ["\n".join(blocks)]
-    pieces: list[list[str]] = []
-    left = 0
+    piece: list[str] = []
+    left, line_end = room, weight("\n")
     for block in blocks:
-        needed = weight(block + "\n")
-        if not pieces or needed > left:
-            pieces.append([])
-            left = room
-        pieces[-1].append(block)
-        left -= needed
-    return ["\n".join(piece) for piece in pieces]
+        if left is not None and room is not None:
+            needed = weight(block) + line_end
+            if piece and needed > left:
+                yield "\n".join(piece)
+                piece, left = [], room
+            left -= needed
+        piece.append(block)
+    if piece:
+        yield "\n".join(piece)
 
 
 def request(prompt: str, so_far: str, piece: str) -> tuple[Message, ...]:

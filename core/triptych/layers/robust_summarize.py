@@ -9,6 +9,7 @@ from triptych.edits import Edit
 from triptych.entries import Acknowledgement, Entry, Summary
 from triptych.layers.cut_point import WAYS, CutPoint, cut_point
 from triptych.layers.error_texts import is_error_message
+from triptych.layers.exchanges import exchanges_of
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.rendering import in_pieces, rendered, request
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
@@ -133,15 +134,21 @@ def plan(
     original_of: Callable[[int], Entry | None] | None,
 ) -> SummaryPlan | Plan:
     """The first act. What is summarized or pinned already is no reason to ask for another summary."""
-    point = cut_point(entries, parameters, _kept_tokens(parameters, window) * counter.estimator.denominator, counter)
+    exchanges = exchanges_of(entries)
+    budget = _kept_tokens(parameters, window) * counter.estimator.denominator
+    point = cut_point(exchanges, parameters, budget, counter)
     old = [index for index in range(point.start, point.cut) if index not in point.stays]
-    earlier = [index for index in old if entries[index].has_mark(Summary)]
-    fresh = [index for index in old if not _is_summarized(entries[index])]
+    summarized = [index for index in old if _is_summarized(entries[index])]
+    earlier = [index for index in summarized if entries[index].has_mark(Summary)]
+    passed_over = frozenset(summarized)
+    fresh = (index for index in old if index not in passed_over)
     so_far = "\n\n".join(text_of(entries[at].message).removeprefix(parameters.prefix) for at in earlier)
     room = _room(so_far, parameters, counter, window)
     # A character has less than 2 tokens by any estimator here.
     longest = parameters.clip_characters if room is None else min(parameters.clip_characters, room // 2)
-    blocks = list(rendered(entries, fresh, longest, original_of))
+    blocks = rendered(exchanges, fresh, longest, original_of)
+    room_weight = None if room is None else room * counter.estimator.denominator
+    pieces = tuple(in_pieces(blocks, room_weight, counter.estimator.weight))
     values = {
         "messages": len(entries),
         "turns": point.turns,
@@ -150,13 +157,11 @@ def plan(
         "percent": None if parameters.keep_part is None else round(parameters.keep_part * 100),
         "old": len(old),
     }
-    if not blocks:
+    if not pieces:
         by_turns = point.way not in ("messages", "part", "questions")
         few = Reason("summarize.too_few_turns" if by_turns else "summarize.nothing_old", values)
         nothing = Reason("summarize.nothing_new", values) if old else few
         return make_plan("summarize", entries, (), nothing, counter)
-    room_weight = None if room is None else room * counter.estimator.denominator
-    pieces = tuple(in_pieces(blocks, room_weight, counter.estimator.weight))
     return RobustSummaryPlan(
         request=request(_prompt(parameters), so_far, pieces[0]),
         reason=Reason(_WAYS[WAYS.index(point.way)], {**values, "requests": len(pieces) if len(pieces) > 1 else None}),
@@ -180,7 +185,7 @@ def _kept_tokens(parameters: SummarizeParameters, window: int | None) -> int:
 
 
 def _is_summarized(entry: Entry) -> bool:
-    return entry.has_mark(Summary) or entry.has_mark(Acknowledgement)
+    return bool(entry.marks) and (entry.has_mark(Summary) or entry.has_mark(Acknowledgement))
 
 
 def _prompt(parameters: SummarizeParameters) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from triptych.edits import replacement_edits
-from triptych.entries import Entry, Truncated, messages_of
+from triptych.entries import Entry, Truncated
 from triptych.layers.cutting import clip_lines, filled, shortened, size
-from triptych.layers.exchanges import called, owners
+from triptych.layers.exchanges import Exchanges, exchanges_of
 from triptych.layers.parameters import UNITS
 from triptych.layers.plan import Plan, make_plan
 from triptych.layers.truncate import TruncateParameters
@@ -39,8 +39,8 @@ def plan(
     failed: bool,
 ) -> Plan:
     """Cut those of the results at `candidates` that are over their limit; a pinned one stays as it is."""
-    names = _tool_names(messages_of(entries)) if "{tool}" in parameters.notice and candidates else {}
-    seen = [_seen(index, entries, parameters, counter, names.get(index, ""), failed) for index in candidates]
+    exchanges = exchanges_of(entries) if "{tool}" in parameters.notice and candidates else None
+    seen = [_seen(index, entries, exchanges, parameters, counter, failed) for index in candidates]
     cuts = [each for each in seen if each.message is not None]
     edits = replacement_edits(entries, [(each.place, _cut_entry(entries[each.place], each)) for each in cuts])
     return make_plan("truncate", entries, edits, _reason(seen, cuts), counter)
@@ -49,9 +49,9 @@ def plan(
 def _seen(
     index: int,
     entries: Sequence[Entry],
+    exchanges: Exchanges | None,
     parameters: TruncateParameters,
     counter: TokenCounter,
-    tool: str,
     failed: bool,
 ) -> _Seen:
     entry, unit = entries[index], parameters.unit
@@ -65,7 +65,7 @@ def _seen(
         return _Seen(index, limit, None, Reason("truncate.pinned"))
     if entry.has_mark(Truncated):
         return _Seen(index, limit, None, Reason("truncate.already_cut", {"length": length, "again": None}))
-    cut = cut_texts(texts, limit, parameters, tool)
+    cut = cut_texts(texts, limit, parameters, "" if exchanges is None else exchanges.tool_of(index))
     values = {"length": length, "limit": limit}
     if cut == texts:
         return _Seen(index, limit, None, Reason(_WITHIN[UNITS.index(unit)], values))
@@ -74,10 +74,6 @@ def _seen(
         return _Seen(index, limit, None, Reason("truncate.saves_nothing", values))
     shorter = {**values, "result_length": size(text_of(native(message)), unit)}
     return _Seen(index, limit, message, Reason(_SHORTENED[UNITS.index(unit)], shorter))
-
-
-def _tool_names(messages: Sequence[Message]) -> Mapping[int, str]:
-    return {index: called(messages, owner).name for index, owner in owners(messages).items()}
 
 
 def cut_texts(texts: Sequence[str], limit: int, parameters: TruncateParameters, tool: str) -> list[str]:
