@@ -20,7 +20,7 @@ from triptych.entries import Cleared, entries_from
 from triptych.layers import clear
 from triptych.layers.cut_point import CutPoint, cut_point
 from triptych.layers.exchanges import exchanges_of, real_turn_starts
-from triptych.messages import Message, is_result, role_of, tool_calls
+from triptych.messages import Message, is_result, is_tool_response, role_of, tool_calls
 from triptych.policy import preset
 from triptych.tokens import ESTIMATORS, TokenCounter
 
@@ -41,7 +41,12 @@ def plain(message: Message) -> Message:
     return read
 
 
-TALKS = chat_lists().map(lambda messages: [plain(message) for message in messages])
+def speaks_in_fields(messages: list[Message]) -> bool:
+    """Whether no result is said as text, which LangChain would not know for one, as the note says."""
+    return not any(map(is_tool_response, messages))
+
+
+TALKS = chat_lists().map(lambda messages: [plain(message) for message in messages]).filter(speaks_in_fields)
 
 
 def theirs(messages: list[Message]) -> list[Any]:
