@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from triptych.edits import Edit
-from triptych.entries import Entry
+from triptych.entries import Entry, Repaired
 from triptych.events import StageEntered, TurnEnded
 from triptych.layers.plan import Plan
 from triptych.policy import preset
@@ -134,6 +134,15 @@ def test_a_turn_that_is_over_tells_what_the_layers_did() -> None:
     assert text(compact_row(after_turn(asking, TurnEnded("answered"), steps), 80, UNICODE)) == (
         "● L2 ● L3 ● ● L1 ● ● ●  last turn  L2 2 (-200) · L1 2 (-60)"
     )
+
+
+def test_a_turn_in_which_the_list_was_repaired_says_so() -> None:
+    asking = in_turn(LESSON, StageEntered("save", Reason("turn.saving"), "program"))
+    closed = Entry(9, {"role": "tool", "content": "[no result]"}, (Repaired(),))
+    steps = [step("repair", 34, 31), replace(step("repair", 31, 42), edits=(Edit(1, 0, (), (closed,)),))]
+    ended = after_turn(asking, TurnEnded("answered"), steps)
+    assert rows(ended)[1] == " last turn  repair 2 (+8 tok)"
+    assert text(compact_row(ended, 80, UNICODE)).endswith("last turn  repair 2 (+8)")
 
 
 def test_a_turn_that_was_cancelled_stays_where_it_was() -> None:

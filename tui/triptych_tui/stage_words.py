@@ -55,16 +55,16 @@ def layer_in_words(stage: Stage) -> str:
 
 
 def turn_spans(steps: Sequence[Step], title: str, *, short: bool = False) -> list[Span]:
-    """One line about what the layers did in `steps`; short, the layers are numbers only."""
+    """One line about what layers and repairs did in `steps`; short, the layers are numbers only."""
     spans = [Span(f"{title}  ", "muted")]
-    done = [step for step in steps if step.stage in LAYER_INKS and step.edits]
+    done = [step for step in steps if step.stage in (*LAYER_INKS, "repair") and step.edits]
     if not done:
         return [*spans, Span(_("no layer changed anything"), "muted")]
     for index, (stage, messages, gain) in enumerate(_merged(done)):
         if index:
             spans.append(Span(plain(" · ") if short else plain("  ·  "), "faint"))
-        number = LAYER_NUMBERS[stage]
-        spans.append(Span(number if short else f"{number} {stage_name(stage)}", LAYER_INKS[stage], "b"))
+        name = LAYER_NUMBERS.get(stage) if short else None
+        spans.append(Span(name or layer_in_words(stage), LAYER_INKS.get(stage, "text"), "b"))
         spans.append(Span(f" {messages:,} ", "text", "b"))
         change = f"{gain:+,}"
         spans.append(Span(f"({change})" if short else _("({change} tok)").format(change=change), "text"))
@@ -72,10 +72,10 @@ def turn_spans(steps: Sequence[Step], title: str, *, short: bool = False) -> lis
 
 
 def _merged(steps: Sequence[Step]) -> list[tuple[Stage, int, int]]:
-    """Steps of one layer together: stage, messages changed, tokens more or less."""
+    """Steps of one stage together: which, messages changed or supplied, tokens more or less."""
     merged: dict[Stage, tuple[int, int]] = {}
     for step in steps:
         messages, change = merged.get(step.stage, (0, 0))
-        messages += sum(len(edit.removed) for edit in step.edits)
+        messages += sum(len(edit.removed) or len(edit.inserted) for edit in step.edits)
         merged[step.stage] = (messages, change + step.after.tokens - step.before.tokens)
     return [(stage, *numbers) for stage, numbers in merged.items()]
