@@ -91,4 +91,51 @@ async def test_of_a_very_long_answer_its_newest_lines_are_read_while_it_streams_
         assert "line 8999" in screen_text(app)
         chat = app.screen.query_one(ChatPane)
         chat.scroll_to(y=chat.scroll_offset.y - 90)
-        await until(pilot, lambda: "more characters" in screen_text(app), "what is not shown is said")
+        await until(pilot, lambda: "characters   Enter" in screen_text(app), "what is not shown is said")
+
+
+async def test_a_long_answer_stays_where_it_is_read_when_it_ends_and_can_be_folded(tmp_path: Path) -> None:
+    texts = ["\n".join(f"line {number}" for number in part) for part in (range(900), range(900, 2000))]
+    model = HeldModel(texts[0], "\n" + texts[1])
+    session = opened(tmp_path / "s.json", tool_talk(1), model)
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        chat = app.screen.query_one(ChatPane)
+        await pilot.press(*"hello", "enter")
+        await until(pilot, lambda: "line 899" in screen_text(app), "the first part")
+        model.go_on.set()
+        await until(pilot, lambda: "line 1999" in screen_text(app), "all of it, without its first lines")
+        chat.scroll_to(y=chat.scroll_offset.y - 200)
+        await until(pilot, lambda: "line 1790" in screen_text(app) and not chat.following, "scrolled up")
+        before = rows_on_screen(chat)
+        model.let_go.set()
+        await until(pilot, lambda: "last turn" in screen_text(app) and session.session.is_saved, "the answer is kept")
+        assert rows_on_screen(chat) == before
+        chat.scroll_to(y=chat.scroll_offset.y - 900)
+        await until(pilot, lambda: "line 890" in screen_text(app), "what was left out while it streamed")
+
+
+async def test_the_middle_of_a_long_text_is_a_key_away(tmp_path: Path) -> None:
+    said = "\n".join(f"line {number}" for number in range(2000))
+    session = opened(tmp_path / "s.json", [{"role": "user", "content": "hi"}, {"role": "assistant", "content": said}])
+    app = app_on(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        chat = app.screen.query_one(ChatPane)
+        await until(pilot, lambda: "line 1999" in screen_text(app), "the end")
+        chat.scroll_to(y=chat.scroll_offset.y - 90)
+        await until(pilot, lambda: "characters   Enter here: all" in screen_text(app), "the key")
+        await pilot.press("escape", "1")
+        await until(pilot, lambda: "characters   Enter unfold" in screen_text(app), "the key in the chat itself")
+        before = rows_on_screen(chat)
+        cut = next(row for row, text in enumerate(before) if "characters   Enter" in text)
+        await pilot.press("enter")
+        await until(pilot, lambda: "line 300" in screen_text(app), "the middle")
+        assert rows_on_screen(chat)[: cut + 1] == [*before[:cut], "line 300"], "what stands before it stays"
+        chat.scroll_to(y=1000)
+        await until(pilot, lambda: "line 1010" in screen_text(app), "any line")
+        await pilot.press("enter")
+        await until(pilot, lambda: "characters   Enter unfold" in screen_text(app), "folded")
+        await pilot.press("end")
+        await until(pilot, lambda: "line 1999" in screen_text(app) and chat.following, "the end")
+        await pilot.press("enter")
+        await until(pilot, lambda: "line 300" in screen_text(app) and "line 299" in screen_text(app), "in view at once")

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 INDENT = 7
 SHOWN_LINES = 400
-"""Lines of one message that the chat shows; the messages pane and the file have the rest."""
+"""Lines of one message that the chat shows as long as it is folded."""
 SHOWN_CHARACTERS = 60_000
+UNFOLDED_CHARACTERS = 300_000
+"""Of one that is unfolded; the file has the rest."""
 SUMMARY_LINES = 2
 """Of a summary under its divider; the messages pane has the rest."""
 LAST_LINES = 100
@@ -51,16 +53,18 @@ class ChatLines:
         self._sheet = sheet
         self._glyphs = glyphs
         self._preview = preview
-        self._unfolded = self._at_hand = False
+        self._unfolded = self._whole = self._at_hand = False
 
-    def block(self, index: int, width: int, *, unfolded: bool = False, at_hand: bool = False) -> list[Row]:
+    def block(
+        self, index: int, width: int, *, unfolded: bool = False, whole: bool = False, at_hand: bool = False
+    ) -> list[Row]:
         """The lines of one entry, its blank line included.
 
-        unfolded: with what the model thought. at_hand: the key for that works on it now.
+        unfolded: with what the model thought. whole: with all of a long text. at_hand: the key for either works now.
         """
         entry = self._sheet.entries[index]
         width -= 1  # marks at the right keep away from the scrollbar
-        self._unfolded, self._at_hand = unfolded, at_hand
+        self._unfolded, self._whole, self._at_hand = unfolded, whole, at_hand
         if entry.has_mark(Summary):
             lines = self._divider(index, width)
         elif carries_result(entry.message):
@@ -124,13 +128,13 @@ class ChatLines:
         ink, attributes, ground = ("strong", "b", "surface") if user else ("text", "", "")
         message = native(entry.message)
         labels = picture_labels(message)
-        thought, text = thought_and_said(message) if role_letter(entry) == "A" else ("", text_of(message))
+        thought, text = _thought_and_text(entry)
         text = text or ("" if labels or thought or message.get("content") is None else _("(no text)"))
         mark = self._mark(index)
         lines: list[Row] = []
         shown = self._thought_lines(thought, width) if thought else []
         if text or not (labels or thought):
-            shown += [[Span(piece, ink, attributes)] for piece in _wrapped(text, width)]
+            shown += self._said_lines(text, Span("", ink, attributes), width)
         shown += [[Span(piece, "muted")] for piece in _wrapped("  ".join(labels), width)] if labels else []
         for number, pieces in enumerate(shown):
             head = self._indent() if number else self._head(index)
@@ -139,6 +143,17 @@ class ChatLines:
         if entry.has_mark(Interrupted) and not carries_result(entry.message):
             lines.append(Row((*self._indent(), Span(_("stopped here"), "muted", "i"))))
         return lines
+
+    def _said_lines(self, text: str, style: Span, width: int) -> list[list[Span]]:
+        """All of a text, or its beginning and its end with the key between them that unfolds it."""
+        head, left, tail = _parts(text, width, whole=self._whole)
+        lines = [[style._replace(text=piece)] for piece in head]
+        if left:
+            unfold = _("unfold") if self._at_hand else _("here: all")
+            key = Span("   Enter ", "strong" if self._at_hand else "muted", "b")
+            words = _("… ~{count} characters").format(count=f"{left:,}")  # few: a chat can be narrow
+            lines.append([Span(words, "faint"), key, Span(unfold, "muted")])
+        return lines + [[style._replace(text=piece)] for piece in tail]
 
     def _thought_lines(self, thought: str, width: int) -> list[list[Span]]:
         """What the model thought: one row, and all of it where it is unfolded."""
@@ -265,18 +280,40 @@ def _said_row(piece: str, ink: str) -> Row:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """The lines of a message at a pane width: its beginning and its end, where it is too long to be read here."""
+    """The lines of a text beside others at a pane width: its beginning and its end, where it is too long."""
+    head, left, tail = _parts(text, width)
+    return [*head, _more(left), *tail] if left else head
+
+
+def _parts(text: str, width: int, *, whole: bool = False) -> tuple[list[str], int, list[str]]:
+    """The lines of a message at a pane width: all of them, or its beginning, the characters left out, and its end."""
     room = max(width - INDENT, 2)
-    if len(text) <= SHOWN_CHARACTERS:
+    most = UNFOLDED_CHARACTERS if whole else SHOWN_CHARACTERS
+    if len(text) <= most:
         lines = wrap(clean(text), room)
-        if len(lines) <= SHOWN_LINES:
-            return lines
+        if whole or len(lines) <= SHOWN_LINES:
+            return lines, 0, []
         head, tail = lines[: SHOWN_LINES - LAST_LINES], lines[-LAST_LINES:]
     else:
-        head = wrap(clean(text[: SHOWN_CHARACTERS - LAST_CHARACTERS]), room)[: SHOWN_LINES - LAST_LINES]
-        tail = wrap(clean(text[-LAST_CHARACTERS:]), room)[-LAST_LINES:]
-    left = max(len(text) - len("\n".join(head)) - len("\n".join(tail)), 0)
-    return [*head, _more(left), *tail]
+        head, tail = wrap(clean(text[: most - LAST_CHARACTERS]), room), wrap(clean(text[-LAST_CHARACTERS:]), room)
+        head, tail = (head, tail) if whole else (head[: SHOWN_LINES - LAST_LINES], tail[-LAST_LINES:])
+    return head, max(len(text) - len("\n".join(head)) - len("\n".join(tail)), 1), tail
+
+
+def _thought_and_text(entry: Entry) -> tuple[str, str]:
+    message = native(entry.message)
+    return thought_and_said(message) if role_letter(entry) == "A" else ("", text_of(message))
+
+
+def is_cut(entry: Entry, width: int) -> bool:
+    """Whether the middle of what is said is left out at a pane width as long as it is folded."""
+    return not carries_result(entry.message) and _parts(_thought_and_text(entry)[1], width - 1)[1] > 0
+
+
+def lines_before(message: Message, start: int, width: int) -> int:
+    """How many lines there are before the character at `start`, where what streams begins, once all is shown."""
+    before = thought_and_said(message)[1][:start].removesuffix("\n")
+    return len(wrap(clean(before), max(width - 1 - INDENT, 2))) if start else 0
 
 
 def _more(left: int) -> str:

@@ -12,7 +12,7 @@ from textual.cache import LRUCache
 from textual.strip import Strip
 
 from triptych.messages import Message, native, text_of, thought_and_said, tool_calls
-from triptych_tui.chat_lines import ChatLines, later_start
+from triptych_tui.chat_lines import LAST_LINES, SHOWN_LINES, ChatLines, is_cut, later_start, lines_before
 from triptych_tui.growing_text import GrowingText
 from triptych_tui.i18n import N_
 from triptych_tui.paint import line_of
@@ -28,12 +28,15 @@ _said_line = lru_cache(maxsize=1024)(line_of)
 _SAID_LINES = 128
 """Lines kept drawn of what streams, a view and more: a strip is large, and many hold up the collection of garbage."""
 
+CONTEXT_ROWS = 3
+"""Rows of what was known already above the middle of a text that is unfolded."""
+
 
 class ChatPane(LineView):
     """One block an entry that is spoken, and one for the answer that streams. `welcome` fills an empty chat."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "unfold", N_("Unfold what was thought"), show=False, id="chat.unfold"),
+        Binding("enter", "unfold", N_("Unfold what was thought, or is long"), show=False, id="chat.unfold"),
     ]
 
     def __init__(self, sheet: Sheet, welcome: Callable[[int], Sequence[Row]], *, id: str) -> None:
@@ -43,7 +46,8 @@ class ChatPane(LineView):
         self._spoken: list[int] = []
         self._seen = 0  # entries of the sheet that `_spoken` speaks of
         self._streaming: Message | None = None
-        self._unfolded: set[int] = set()  # ids of entries
+        self._unfolded: set[int] = set()  # ids of entries, as those that are shown
+        self._whole: set[int] = set()  # to the end although they are long
         self._growing = GrowingText()
         self._start = self._lines_said = 0  # the first character that is shown of what streams, and its lines
         self._said: LRUCache[Hashable, Strip] = LRUCache(_SAID_LINES)
@@ -93,10 +97,22 @@ class ChatPane(LineView):
         else:
             new = len(self._spoken) - known
             said = int(new > 0 and self._streaming is not None)
+            line = self._line_read(known, self._streaming) if said and self._streaming is not None else None
             if said:
                 self._streaming = None  # it is the first of the new ones
             self.splice_blocks(known, said, new)
             self.refresh_blocks()
+            if line is not None:
+                self._settle(known, line)
+
+    def _line_read(self, block: int, streamed: Message) -> int | None:
+        """Let what streamed, and is an entry now, stay whole under whoever reads in it: the line of it they read at."""
+        entry, width = self._sheet.entries[self._spoken[block]], self._text_width
+        if self.following or not self._in_view(block) or not is_cut(entry, width):
+            return None
+        self._whole.add(entry.id)
+        more = lines_before(streamed, self._start, width) - (self._start > 0)
+        return self._y - self._heights.top(block) + more
 
     def stream(self, message: Message, *, summary: bool) -> None:
         """Show a message, all of it so far, as what the model is saying."""
@@ -120,18 +136,36 @@ class ChatPane(LineView):
             self.splice_blocks(len(self._spoken), 1, 0)
 
     def action_unfold(self) -> None:
-        """Show what the model thought before the selected message, or hide that again."""
+        """Show what the model thought before the selected message, and all of that, or fold it again."""
         place, cursor = self.selected, self.cursor
-        if place is not None and cursor is not None and thought_and_said(self._sheet.entries[place].message)[0]:
-            self._unfolded ^= {self._sheet.entries[place].id}
+        if place is None or cursor is None:
+            return
+        entry = self._sheet.entries[place]
+        was_open = entry.id in self._unfolded | self._whole
+        is_long, has_thought = is_cut(entry, self._text_width), bool(thought_and_said(entry.message)[0])
+        for ids, folds in ((self._unfolded, has_thought), (self._whole, is_long)):
+            ids.difference_update({entry.id})
+            ids.update({entry.id} if folds and not was_open else ())
+        if is_long and not has_thought:
+            self._show_middle(cursor)
+        elif has_thought:
             self.show_anew(cursor)
+
+    def _show_middle(self, block: int) -> None:
+        """Draw a block with or without its middle, which begins on screen; what stands before it stays."""
+        self.refresh_block(block)
+        row = self._heights.top(block) + SHOWN_LINES - LAST_LINES - self._y
+        if not 0 <= row < self._view.height:
+            self._follow(False)
+            self.scroll_to(y=self._y + row - CONTEXT_ROWS)
 
     def render_block(self, index: int, width: int, look: Look) -> Sequence[Line]:
         lines, tokens = ChatLines(self._sheet, glyphs_of(self), self._preview), tokens_of(self)
         if index < len(self._spoken):
             entry = self._sheet.entries[self._spoken[index]]
             at_hand = look.selected and look.focused
-            rows = lines.block(self._spoken[index], width, unfolded=entry.id in self._unfolded, at_hand=at_hand)
+            opened = {"unfolded": entry.id in self._unfolded, "whole": entry.id in self._whole}
+            rows = lines.block(self._spoken[index], width, **opened, at_hand=at_hand)
         else:
             message = self._streaming or {}
             if self.following:  # else what is being read would move away
@@ -152,7 +186,8 @@ class ChatPane(LineView):
         is_last = group is not None and bool(group.results) and place == group.results[-1]
         entry = self._sheet.entries[place]
         target = self._preview.ink if self._preview is not None and entry.id in self._preview.targets else ""
-        return (place, entry, self._sheet.tokens_of(place), is_last, entry.id in self._unfolded, target)
+        opened = (entry.id in self._unfolded, entry.id in self._whole)
+        return (place, entry, self._sheet.tokens_of(place), is_last, opened, target)
 
     def estimate_heights(self, start: int, stop: int, width: int) -> Iterable[int]:
         entries = self._sheet.entries
