@@ -64,6 +64,21 @@ def test_keep_0_clears_all_that_was_answered(keep: int) -> None:
     assert left(entries, robust(keep=keep)) == ["-", "+"]
 
 
+def test_why_nothing_is_cleared_is_told_as_it_is() -> None:
+    def why(entries: tuple[Entry, ...], **changes: Any) -> str:
+        plan = clear.plan(entries, robust(**changes), COUNTER)
+        assert plan.edits == ()
+        return plan.reason.id
+
+    entries = entries_from(turn(batch(LONG), batch(LONG)))
+    assert why(entries, keep=2) == "clear.nothing_old"
+    cleared = apply(entries, clear.plan(entries, robust(keep=1), COUNTER).edits)
+    assert why(cleared, keep=1) == "clear.all_cleared_before"
+    assert why(tuple(replace(entry, pinned=True) for entry in entries), keep=1) == "clear.older_stay"
+    assert why(entries_from(turn(batch(LONG, LONG))), keep=1) == "clear.older_stay"
+    assert why(entries_from(turn(batch(LONG, LONG), answered=False)), keep=0) == "clear.older_stay"
+
+
 def test_the_placeholder_tells_of_the_call() -> None:
     parameters = robust(keep=0, placeholder="[{tool}({arguments}): {characters} characters]")
     assert left(entries_from(turn(batch(LONG, LONG))), parameters) == [

@@ -26,6 +26,10 @@ ROBUST_LAYERS: Mapping[str, str] = {
     "clear.nothing_to_gain": N_(
         "{results:,} tool results, keep {keep:,}: no placeholder would be shorter than what is old"
     ),
+    "clear.older_stay": N_(
+        "{results:,} tool results, keep {keep:,}: older ones stay too, "
+        "not answered yet, called with one that stays, or protected"
+    ),
     "clear.no_overflow": N_("the list fits the model's window, so nothing is cleared"),
     "clear.list_short": N_("~{tokens:,} tokens < {from_tokens:,}, so nothing is cleared yet"),
     "prune.nothing_to_gain": N_("{turns:,} user turns, keep {keep_turns:,}: no old tool result would get shorter"),

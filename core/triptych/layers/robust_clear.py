@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from triptych.edits import replacement_edits
 from triptych.entries import Cleared, Entry
@@ -29,13 +29,21 @@ def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: Token
     replacements, gain = [(index, entry) for index, entry, _gain in found], sum(gain for *_, gain in found)
     values = {"results": len(results), "keep": max(parameters.keep, 0), "cleared": len(replacements)}
     if not replacements:
-        reason = Reason("clear.nothing_to_gain" if old else "clear.nothing_old", values)
+        reason = Reason("clear.nothing_to_gain", values) if old else _why_none_is_old(entries, results, values)
     elif counter.tokens(gain) < parameters.minimum_gain:
         short = {**values, "gain": counter.tokens(gain), "minimum": parameters.minimum_gain}
         reason, replacements = Reason("clear.too_little", short), []
     else:
         reason = Reason("clear.gained", {**values, "gain": counter.tokens(gain)})
     return make_plan("clear", entries, replacement_edits(entries, replacements), reason, counter)
+
+
+def _why_none_is_old(entries: Sequence[Entry], results: Sequence[int], values: Mapping[str, int]) -> Reason:
+    older = results[: max(len(results) - values["keep"], 0)]
+    if not older:
+        return Reason("clear.nothing_old", values)
+    is_over = all(entries[index].has_mark(Cleared) for index in older)
+    return Reason("clear.all_cleared_before" if is_over else "clear.older_stay", values)
 
 
 def _too_early(
