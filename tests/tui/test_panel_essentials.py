@@ -79,3 +79,13 @@ async def test_the_chat_marks_targets_too_and_no_more_when_the_panel_is_left(tmp
         await until(pilot, lambda: screen_text(app).count("◉ target") == 2, "two results of four")
         await pilot.press("escape")
         await until(pilot, lambda: "◉ target" not in screen_text(app), "all as it was")
+
+
+@pytest.mark.parametrize("rows", [14, 17, 18])
+async def test_in_few_rows_a_panel_opens_at_its_parameters(rows: int, tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", tool_talk(4)))
+    async with app.run_test(size=(80, rows)) as pilot:
+        for key in ("f4", "f3", "f2"):
+            await pilot.press(key)
+            await until(pilot, lambda: re.search(r"Why.*\n(.*\n){1,3}.*Parameters", screen_text(app)), "the heading")
+            await pilot.press("escape")

@@ -109,7 +109,8 @@ class LayersByHand:
             self._screen.say(conflict.reason)
             self.close()
         else:
-            self._screen.set_focus(self._panel)
+            self._screen.query_one("#panel-scroll").scroll_home(animate=False)
+            self._screen.set_focus(self._panel, scroll_visible=False)  # from its beginning, whatever fits
 
     def _planned(self, layer: Layer, parameters: Parameters | None = None, trigger: Trigger | None = None) -> HandRun:
         window = self._screen.opened.model.window
@@ -192,6 +193,8 @@ class LayersByHand:
         self._screen.zoom("")
         self._panel.show_run(None)
         self._summary.show_run(None)
+        for rows in (self._why, self._foot):  # a layout may still be under way, and asks them for what they show
+            rows.show(lambda width: ())
         self._screen.show_preview(None)
         if had_focus:
             self._screen.set_focus(self._focus_before or self._screen.query_one("#prompt-text"))

@@ -45,6 +45,7 @@ class ThreePanes(Screen[int]):
     """Shows one opened session. It holds view state only, and nothing here changes the session."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012 (Textual declares it)
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-tall")]  # noqa: RUF012
     # Not CSS_PATH, which is parsed twice at a start.
     DEFAULT_CSS = (Path(__file__).parents[1] / "styles" / "workbench.tcss").read_text("utf-8")
     SCOPED_CSS = False

@@ -86,7 +86,7 @@ class Fields(VerticalScroll, can_focus=False, inherit_bindings=False):
         """So many rows are in view as the screen can spare; fewer where there is a summary to be read below."""
         height = self.screen.size.height
         # Not as a share in CSS, which the form around it does not count by.
-        self.styles.max_height = max(height // 10, 2) if scarce else max(height // 5, 4)
+        self.styles.max_height = max(height // 10, 2) if scarce else max(height // 5, min(4, height - 12), 2)
 
 
 class ParameterForm(Vertical):
