@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from tests.support_scripted_model import ScriptedModel, says
 from triptych.entries import Cleared
-from triptych.policy import Policy, preset
+from triptych.policy import Policy, preset, preset_names
 from triptych.policy_files import find, own_folder
 from triptych.settings import Settings
 from triptych.storage.session_lock import lock_path
 from triptych_tui.app import TriptychApp
 from triptych_tui.i18n import set_language
 from triptych_tui.launch import Launch, OpenedSession, open_session
+from triptych_tui.policy_words import what_it_does
 from triptych_tui.screens.policy_dialog import PolicyDialog
 from triptych_tui.widgets.stage_bar import StageBar
 
@@ -213,3 +215,14 @@ async def test_a_hostile_name_from_a_journal_is_shown_harmless(tmp_path: Path) -
         await pilot.press("S")
         await until(pilot, lambda: "my-a␛[2J" in screen_text(app), "the field")
         assert "\x1b" not in screen_text(app)
+
+
+@pytest.mark.parametrize("language", ["zh-Hans", "zh-Hant"])
+def test_every_preset_says_in_the_readers_language_what_it_does(language: str) -> None:
+    for name in preset_names():
+        set_language("en")
+        english = what_it_does(preset(name))
+        assert english != preset(name).source
+        set_language(language)
+        assert what_it_does(preset(name)) != english
+        assert cell_len(what_it_does(preset(name))) <= 74, "one row at 80 columns"

@@ -22,12 +22,37 @@ _DOES: Mapping[str, str] = {
     "meowgent": N_("the second lesson: prunes after the answer, summarizes when the window is nearly full"),
     "nami": N_("the first lesson's layers, but a summary only when the measured prompt nears the window"),
 }
+_OTHERS_DO: Mapping[str, str] = {
+    "claude-api": N_("old results go at 100,000 tokens, all before the newest question is summarized at 150,000"),
+    "codex": N_("near the end of the window only what the user said stays, with a summary of all the rest behind it"),
+    "gemini-cli": N_(
+        "long outputs keep a fifth from the beginning, the rest from the end; at half of the window 30 % stay"
+    ),
+    "goose": N_("over 80 % of the window all gives way to a summary, behind which the user's newest text stands"),
+    "kimi-cli": N_("outputs keep their beginning alone; near the end of the window the newest two messages stay"),
+    "langchain": N_("over 100,000 tokens the newest 3 results stay; summaries by hand, the newest 20 messages stay"),
+    "learn-claude-code": N_(
+        "results before the newest 3 become the name of their tool; at 50,000 tokens all becomes a summary"
+    ),
+    "observation-masking": N_("no summary: the newest ten results stay, and each older one becomes a line"),
+    "opencode": N_("old results go only where that saves 20,000 tokens; near the end of the window a short tail stays"),
+    "openhands": N_("a list of more than 240 messages is halved: its first two stay, and the newest half"),
+    "strands": N_(
+        "nothing until the list is too long: then results keep both ends, and the oldest 30 % are summarized"
+    ),
+}
+"""What public agents do, as their presets say it."""
 
 
 def what_it_does(policy: Policy) -> str:
     """One line: what a policy does, or where its rules come from."""
-    own = _DOES.get(policy.name)
+    own = _DOES.get(policy.name) or _OTHERS_DO.get(policy.name)
     return _(own) if own else clean(policy.source[:LONGEST], newlines=False)
+
+
+def whose_rules(policy: Policy) -> str:
+    """Where a public agent's rules stand, names and addresses as they are; "" for a policy that is none of theirs."""
+    return clean(policy.source[:LONGEST], newlines=False) if policy.name in _OTHERS_DO else ""
 
 
 def policy_facts(policy: Policy) -> list[Span]:

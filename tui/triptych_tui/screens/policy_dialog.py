@@ -13,7 +13,7 @@ from triptych.policy import Policy
 from triptych.reasons import Reason
 from triptych_tui.i18n import N_, _
 from triptych_tui.paint import line_of
-from triptych_tui.policy_words import policy_facts, what_it_does
+from triptych_tui.policy_words import policy_facts, what_it_does, whose_rules
 from triptych_tui.spans import Row, Span, pad, spread
 from triptych_tui.stage_words import logo, policy_title
 from triptych_tui.themes import glyphs_of, tokens_of
@@ -108,8 +108,10 @@ def offer_rows(offer: Offer, width: int, fault: str) -> list[Row]:
     facts = policy_facts(offer.policy) if offer.policy is not None else [Span(f"{fault} ", "error", "b")]
     rows = [Row(spread([Span(" "), name, *facts], state, width))]
     if offer.policy is not None:
-        lines, ink = wrap(what_it_does(offer.policy), width - 6)[:MOST_LINES], "muted"
+        lines = [(line, "muted") for line in wrap(what_it_does(offer.policy), width - 6)[:MOST_LINES]]
+        source = whose_rules(offer.policy)
+        lines += [(line, "faint") for line in wrap(source, width - 6)[:MOST_LINES]] if source else []
     else:
-        lines, ink = wrap(say(offer.problem) if offer.problem is not None else "", width - 6), "error"
-    rows += [Row([Span("   "), Span(line, ink)]) for line in lines]
+        lines = [(line, "error") for line in wrap(say(offer.problem) if offer.problem is not None else "", width - 6)]
+    rows += [Row([Span("   "), Span(line, ink)]) for line, ink in lines]
     return [*rows, Row(aside=True)]
