@@ -17,6 +17,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 import triptych_tui
+from triptych.policy import preset, preset_names
 from triptych_assets import FOLDER
 from triptych_tui.i18n import ENGLISH, NAMES
 
@@ -44,10 +45,12 @@ def source_file(language: str) -> Path:
 
 
 def extracted() -> Catalog:
-    """Every sentence that the sources give to a translating function."""
+    """Every sentence that the sources give to a translating function, and the notes of the presets."""
     catalogue = _empty()
     for _file, _line, message, comments, context in extract_from_dir(SOURCES, keywords=KEYWORDS):
         catalogue.add(message, auto_comments=comments, context=context)
+    for note in filter(None, (preset(name).note for name in preset_names())):
+        catalogue.add(note)
     return catalogue
 
 

@@ -336,6 +336,10 @@ class TestLists:
         assert trigger["turns"] == 3
         assert "truncate.limit" in cli.run("policies", "show", "lesson").stdout
         assert preset("codex").note in cli.run("policies", "show", "codex").stdout
+        chinese = cli.run("policies", "show", "codex", "--lang", "zh-Hans").stdout
+        assert "近似：" in chinese
+        assert preset("codex").note not in chinese
+        assert preset("codex").source in chinese, "names and addresses stay"
 
     def test_a_policy_of_ones_own(self, cli: CommandLine) -> None:
         folder = cli.config.parent / "policies"

@@ -94,6 +94,7 @@ def policies_show(name: str, toml: bool, json_wanted: bool) -> None:
             rows += [(f"{key}.{inner}", _one_line(set_to)) for inner, set_to in value.items()]
         else:
             shown_as = str(value) if key in _WHOLE and value else _one_line(value)
+            shown_as = _(value) if key == "note" and value else shown_as
             rows.append((key, _("off") if value is None else shown_as))
     print_lines(table(rows))
 
