@@ -111,25 +111,32 @@ class LayerStages:
         return self.summary is not None
 
     async def _run_layer_2(self, stage: Stage) -> None:
-        session, policy = self._session, self._session.policy
-        if stage == "clear" and policy.clear:
-            overflows = not policy.clear.on_overflow_only or self._overflows()
-            plan = clear.plan(session.entries, policy.clear, session.counter, overflows=overflows)
-        elif stage == "prune" and policy.prune:
-            plan = prune.plan(session.entries, policy.prune, session.counter)
-        else:
+        plan = self._layer_2_plan(stage, self._session.entries)
+        if plan is None:
             return
         await self._enter(stage, plan.reason, plan)
         if plan.edits:
-            session.perform(plan, self._action)
+            self._session.perform(plan, self._action)
+
+    def _layer_2_plan(self, stage: Stage, entries: tuple[Entry, ...]) -> Plan | None:
+        counter, policy = self._session.counter, self._session.policy
+        if stage == "clear" and policy.clear:
+            overflows = not policy.clear.on_overflow_only or self._overflows()
+            return clear.plan(entries, policy.clear, counter, overflows=overflows)
+        if stage == "prune" and policy.prune:
+            return prune.plan(entries, policy.prune, counter)
+        return None
 
     async def _decide(self) -> None:
-        session = self._session
-        decision = decide(session.policy, session.entries, self._size(), self._model.window)
+        decision = self._decision()
         if decision.due and self._summary_refused:
             decision = Decision(False, Reason("decide.refused_before"))
         self._summary_due = decision.due
         await self._enter("decide", decision.reason)
+
+    def _decision(self) -> Decision:
+        session = self._session
+        return decide(session.policy, session.entries, self._size(), self._model.window)
 
     def _size(self) -> Measured:
         """The size of the next request."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from triptych.checks import would_be_refused
 from triptych.entries import Entry
 from triptych.events import Actor
-from triptych.layer_stages import LayerStages, cut_on_arrival
+from triptych.layer_stages import cut_on_arrival
 from triptych.layers import truncate
 from triptych.layers.plan import Plan
 from triptych.layers.summarize import SummaryPlan
@@ -24,16 +24,19 @@ from triptych.policy import Policy
 from triptych.reasons import Reason
 from triptych.recording import is_made_up
 from triptych.replayed_list import ReplayedList
+from triptych.replayed_stages import ReplayedStages, goes_by_rest
 from triptych.stages import Stage
 from triptych.tally import Replayed, Summarizer, Tally
 from triptych.tokens import TokenCounter
-from triptych.tools.base import Toolbox
 
 IDS_APART = 1 << 20
 """Between two entries of a recording, so that what layers put between them can be numbered there."""
 
 LEAST_SETTLED = 500
-"""Messages that are worth a session without them. From then on reasons count what is left to look at."""
+"""Messages that are worth a session without them, for good. From then on reasons count what is left to look at."""
+
+LEAST_PUT_ASIDE = 100
+"""Messages that are worth a session without them until a stage asks for the whole list."""
 
 _PASSING = "model.context_length", "model.calls_used_up"
 """Why a summary may fail while the replay goes on, as a turn does."""
@@ -129,6 +132,9 @@ class _Replay:
         self._looked_at: dict[Stage, int] = {  # up to which place layer 2 has done all that there was to do
             stage: 0 for stage in stages if stage in ("clear", "prune") and policy.runs(stage)
         }
+        clear = policy.clear if "clear" in self._looked_at else None
+        by_size = clear is not None and (clear.from_tokens > 0 or clear.on_overflow_only)
+        self._settles_for_good = not (self._may_summarize or by_size)
         self._tally = Tally(counter)
         self._list = ReplayedList(entries, policy, counter)
         self._layers = self._new_layers()
@@ -210,7 +216,6 @@ class _Replay:
             await self._run(self._policy.stages_between("receive", "request"))
             self._due = self._policy.every_request
         if would_be_refused(self._list.unsent_messages()):  # the request before was sound
-            self._list.flush()
             await self._layers.repair()
         self._tally.request(self._list.weight, self._list.unsent_weight(), self._summarizer.window)
         self._list.send()
@@ -218,13 +223,17 @@ class _Replay:
 
     # The stages
 
-    def _new_layers(self) -> LayerStages:
-        return LayerStages(self._list.session, 0, self._summarizer, Toolbox(), self._enter, self._wait)
+    def _new_layers(self) -> ReplayedStages:
+        """For a turn."""
+        return ReplayedStages(
+            self._policy, self._list, self._summarizer, self._enter, self._wait, for_good=self._settles_for_good
+        )
 
     async def _run(self, stages: Iterable[Stage]) -> None:
         if not (self._may_summarize or self._looked_at or self._lists_stages):
             return
-        self._list.flush()
+        if self._settles_for_good:
+            self._list.flush()
         await self._layers.run(stage for stage in stages if stage != "save")
         failure = self._summarizer.failure
         if failure is not None and failure.reason.id not in _PASSING:
@@ -244,24 +253,30 @@ class _Replay:
         if plan is not None and plan.edits:
             first, last = plan.edits[0], plan.edits[-1]
             self._list.about_to_change(first.index, self._tally.perform(self._question, plan))
+            place = self._list.start + first.index
             if stage in self._looked_at:
                 self._looked_at[stage] = self._list.start + last.index + len(last.removed)
+            else:  # what stands behind is somewhere else now
+                self._looked_at = {each: min(seen, place) for each, seen in self._looked_at.items()}
 
     def _settle(self) -> None:
         """Take out of the session what no layer will change any more.
 
         Layer 2 takes results in their order, so what stands before one that it has changed it has seen. Layer 3 may
-        come back to all there is, and so may layer 2 where it goes by the size of the whole list.
+        come back to all there is, and so may layer 2 where it goes by the size of the whole list, or tells places.
         """
-        clear = self._policy.clear
-        by_size = "clear" in self._looked_at and clear and (clear.from_tokens or clear.on_overflow_only)
-        if self._may_summarize or by_size or self._list.has_waiting:
+        gathered, self._layers.has_gathered = self._layers.has_gathered, False
+        if self._list.has_waiting or gathered:
             return
+        seen = [
+            place
+            for stage, place in self._looked_at.items()
+            if self._settles_for_good or goes_by_rest(self._policy, stage)
+        ]
         start, entries = self._list.start, self._list.session.entries
-        end = max(min(self._looked_at.values(), default=start + len(entries)) - start, 0)
+        end = max(min(seen, default=start + len(entries)) - start, 0)
         while end < len(entries) and not carries_result(entries[end].message):
             end += 1
         place = start + end if end == len(entries) else self._list.caller_at(start + end)
-        if place - start >= LEAST_SETTLED:
-            self._list.settle(place)
-            self._layers = self._new_layers()
+        if place - start >= (LEAST_SETTLED if self._settles_for_good else LEAST_PUT_ASIDE):
+            self._layers.settle(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import append, first_paint, journal, keys, layers, others, streaming
+from tests.benchmarks import append, first_paint, journal, keys, layers, others, replay, streaming
 from tests.benchmarks.table import print_table
 
 BENCHMARKS = {
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "streaming": streaming.run,
     "journal": journal.run,
     "layers": layers.run,
+    "replay": replay.run,
     "others": others.run,
 }
 

@@ -260,12 +260,12 @@ class TestFromNow:
 
 @contextmanager
 def settling(least: int) -> Iterator[None]:
-    before = replay.LEAST_SETTLED
-    replay.LEAST_SETTLED = least
+    before = replay.LEAST_SETTLED, replay.LEAST_PUT_ASIDE
+    replay.LEAST_SETTLED = replay.LEAST_PUT_ASIDE = least
     try:
         yield
     finally:
-        replay.LEAST_SETTLED = before
+        replay.LEAST_SETTLED, replay.LEAST_PUT_ASIDE = before
 
 
 CLEARS = st.builds(
@@ -280,6 +280,26 @@ CLEARS = st.builds(
     st.sampled_from(["true", "false"]),
     st.sampled_from([0, 30]),
     st.integers(0, 2),
+    st.sampled_from(["true", "false"]),
+    st.sampled_from(["true", "false"]),
+)
+
+SUMMARIZES = st.builds(
+    lambda trigger, clear, prune, gain, tokens, originals, every: policy_from_toml(
+        'stages = ["receive", "clear", "prune", "decide", "summarize", "request", "tool", "truncate", "append", '
+        f'"answer", "save"]\nevery_request = {every}\nestimator = "chars4"\n[truncate]\nlimit = 40\n'
+        f"[clear]\nflavour = '{clear}'\nkeep = 1\nminimum_gain = {gain}\nfrom_tokens = {tokens}\nplaceholder = '-'\n"
+        f"[prune]\nflavour = '{prune}'\nkeep_turns = 1\nmax_characters = 120\n"
+        f"[summarize]\nflavour = 'robust'\nkeep_turns = 1\nfrom_originals = {originals}\n[trigger]\n{trigger}\n",
+        "generated",
+    ),
+    st.sampled_from(
+        ["turns = 4", "messages = 14", "tokens = 200", "on_overflow_only = true", "window_share = 0.5", ""]
+    ),
+    st.sampled_from(["robust", "robust", "lesson"]),
+    st.sampled_from(["robust", "robust", "lesson"]),
+    st.sampled_from([0, 20]),
+    st.sampled_from([0, 100]),
     st.sampled_from(["true", "false"]),
     st.sampled_from(["true", "false"]),
 )
@@ -313,6 +333,19 @@ class TestAlways:
             told = await replay_of(said, policy)
         assert messages_of(told.entries) == messages_of(whole.entries)
         apart: dict[str, Any] = {"said": (), "entries": (), "edits": (), "reasons": (), "reason": None}
+        assert told._replace(**apart) == whole._replace(**apart)
+
+    @given(st.one_of(chat_lists(max_turns=9), any_lists()), SUMMARIZES)
+    async def test_what_is_put_aside_for_a_while_is_not_missed(self, messages: list[Message], policy: Policy) -> None:
+        said = guess_marks(messages)
+        with settling(sys.maxsize):
+            whole = await replay_of(said, policy, 400)
+        with settling(1):
+            told = await replay_of(said, policy, 400)
+        assert messages_of(told.entries) == messages_of(whole.entries)
+        apart: dict[str, Any] = {"said": (), "entries": (), "edits": ()}
+        if policy.trigger.by_hand_only and not (policy.clear and policy.clear.from_tokens):
+            apart |= {"reasons": (), "reason": None}  # settled for good
         assert told._replace(**apart) == whole._replace(**apart)
 
 
