@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from triptych.entries import Entry
 from triptych.reasons import TriptychError
@@ -14,8 +14,7 @@ class EditConflict(TriptychError):
     """The entries an edit was planned against are not there any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Here, these entries are replaced by those.
 
     `after` is the id of the entry before the place, None at the start: the truth. `index` is where that was when the
@@ -23,7 +22,7 @@ class Edit:
     `inserted`, a replacement the same ids on both sides.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # tuples have a method of this name, which nobody asks for
     after: int | None
     removed: tuple[Entry, ...]
     inserted: tuple[Entry, ...]

@@ -72,7 +72,7 @@ class Repaired(Mark):
     name: ClassVar[str] = "repaired"
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, init=False)
 class Entry:
     """A message in a session.
 
@@ -87,11 +87,19 @@ class Entry:
     message: Message
     marks: tuple[Mark, ...] = ()
     pinned: bool = False
-    weighed: tuple[object, int] | None = field(default=None, init=False, repr=False)
+    weighed: tuple[object, int] | None = field(init=False, repr=False)
+
+    def __init__(self, id: int, message: Message, marks: tuple[Mark, ...] = (), pinned: bool = False) -> None:
+        # What a frozen dataclass does in twice the time; nothing here is made as often.
+        _set_id(self, id)
+        _set_message(self, message)
+        _set_marks(self, marks)
+        _set_pinned(self, pinned)
+        _set_weighed(self, None)
 
     def remember_weight(self, estimator: object, weight: int) -> None:
         """Spare the counter weighing the message again; to everybody else the entry stays the same."""
-        object.__setattr__(self, "weighed", (estimator, weight))
+        _set_weighed(self, (estimator, weight))
 
     def replaced(self, message: Message, mark: Mark) -> Entry:
         """The same entry with another message, and the mark that says why."""
@@ -103,6 +111,11 @@ class Entry:
     @property
     def newest_mark(self) -> Mark | None:
         return self.marks[-1] if self.marks else None
+
+
+_set_id, _set_message, _set_marks, _set_pinned, _set_weighed = (
+    Entry.__dict__[name].__set__ for name in ("id", "message", "marks", "pinned", "weighed")
+)
 
 
 def entries_from(messages: Iterable[Message], first_id: int = 0) -> tuple[Entry, ...]:

@@ -246,7 +246,7 @@ class Session:
             start = places.get(edit.removed[0]) if edit.removed else None
             if start is None or entries[start : start + len(edit.removed)] != edit.removed:
                 raise SessionError("revert.built_upon", stage=step.stage)
-            edits.append(replace(edit, index=start, after=entries[start - 1].id if start else None))
+            edits.append(edit._replace(index=start, after=entries[start - 1].id if start else None))
         reason = Reason("revert.done", {"stage": step.stage})
         return make_plan("revert", entries, tuple(edits), reason, self.counter)
 

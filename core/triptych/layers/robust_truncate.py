@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from triptych.edits import replacement_edits
@@ -22,12 +22,13 @@ _SHORTENED = ("truncate.shortened_characters", "truncate.shortened_lines", "trun
 
 
 class _Seen(NamedTuple):
-    """What was found about one candidate. `message` is the shorter one, None where it stays; `reason` tells why."""
+    """What was found about one candidate. `message` is the shorter one, None where it stays; the rest tells why."""
 
     place: int
     limit: int
     message: Message | None
-    reason: Reason
+    why: str
+    values: Mapping[str, object]
 
 
 def plan(
@@ -54,26 +55,28 @@ def _seen(
     counter: TokenCounter,
     failed: bool,
 ) -> _Seen:
-    entry, unit = entries[index], parameters.unit
-    limit = parameters.limit
-    if parameters.error_limit is not None and (failed or is_failed_result(entry.message)):
-        limit = parameters.error_limit
+    entry, unit, limit = entries[index], parameters.unit, parameters.limit
     result = native(entry.message)
-    texts = texts_of(result)
+    if parameters.error_limit is not None and (failed or is_failed_result(result)):
+        limit = parameters.error_limit
     length = size(text_of(result), unit)
-    if entry.pinned:
-        return _Seen(index, limit, None, Reason("truncate.pinned"))
-    if entry.has_mark(Truncated):
-        return _Seen(index, limit, None, Reason("truncate.already_cut", {"length": length, "again": None}))
-    cut = cut_texts(texts, limit, parameters, "" if exchanges is None else exchanges.tool_of(index))
     values = {"length": length, "limit": limit}
+    if entry.pinned:
+        return _Seen(index, limit, None, "truncate.pinned", {})
+    if entry.has_mark(Truncated):
+        return _Seen(index, limit, None, "truncate.already_cut", {"length": length, "again": None})
+    within = _Seen(index, limit, None, _WITHIN[UNITS.index(unit)], values)
+    if length <= limit and parameters.max_line is None:
+        return within
+    texts, tool = texts_of(result), "" if exchanges is None else exchanges.tool_of(index)
+    cut = cut_texts(texts, limit, parameters, tool)
     if cut == texts:
-        return _Seen(index, limit, None, Reason(_WITHIN[UNITS.index(unit)], values))
+        return within
     message = with_result_texts(entry.message, cut)
     if counter.message_weight(message) >= counter.weight(entry):
-        return _Seen(index, limit, None, Reason("truncate.saves_nothing", values))
+        return _Seen(index, limit, None, "truncate.saves_nothing", values)
     shorter = {**values, "result_length": size(text_of(native(message)), unit)}
-    return _Seen(index, limit, message, Reason(_SHORTENED[UNITS.index(unit)], shorter))
+    return _Seen(index, limit, message, _SHORTENED[UNITS.index(unit)], shorter)
 
 
 def cut_texts(texts: Sequence[str], limit: int, parameters: TruncateParameters, tool: str) -> list[str]:
@@ -101,7 +104,7 @@ def _reason(seen: Sequence[_Seen], cuts: Sequence[_Seen]) -> Reason:
     if not seen:
         return Reason("truncate.no_results")
     if len(seen) == 1:
-        return seen[0].reason
+        return Reason(seen[0].why, seen[0].values)
     if not cuts:
         return Reason("truncate.none_to_shorten", {"results": len(seen)})
     return Reason("truncate.shortened_many", {"results": len(cuts)})
