@@ -21,6 +21,7 @@ TOOL_CALL_TAG = "<tool_call>"
 
 # Tuples, not sets: what is looked up in them comes from outside and need not be hashable.
 _SYSTEM_ROLES = ("system", "developer")
+_RESULT_ROLES = ("tool", "function")
 _TEXT_KEYS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _PICTURE_PARTS = ("image_url", "image", "input_image")
 
@@ -56,7 +57,7 @@ def role_of(message: Message) -> str:
 
 def is_result(message: Message) -> bool:
     """Whether this message is a tool result by its role (`tool`, or the legacy `function`)."""
-    return message.get("role") in ("tool", "function")
+    return message.get("role") in _RESULT_ROLES
 
 
 def native(message: Message) -> Message:
@@ -106,7 +107,8 @@ def result_message(calling: Message, call: ToolCall, text: str) -> Message:
 
 def carries_result(message: Message) -> bool:
     """Whether this message is a tool result in either form."""
-    return is_result(message) or is_tool_response(message)
+    role = message.get("role")
+    return role in _RESULT_ROLES or (role == "user" and is_tool_response(message))
 
 
 def is_failed_result(message: Message) -> bool:
