@@ -35,6 +35,7 @@ class Exchanges:
 
     messages: those of the entries in their `native` form. results: the indices of tool results. turns: of user messages
     that a user asked, as `real_turn_starts`. owners: the call that each result answers, for results that answer one.
+    calls: how many calls a message makes, for those that make any.
 
     Calls of the message right before a run of results come first, as an API pairs them; what is left is paired by
     occurrence. So ids that repeat, and calls that were never answered, put no later result to the wrong call.
@@ -47,6 +48,7 @@ class Exchanges:
         self.results: list[int] = [*begun.results] if begun else []
         self.turns: list[int] = [*begun.turns] if begun else []
         self.owners: dict[int, Place] = {**begun.owners} if begun else {}
+        self.calls: dict[int, int] = {**begun.calls} if begun else {}
         self._near: dict[str, deque[Place]] = _copied(begun._near) if begun else {}
         self._left: dict[str, deque[Place]] = _copied(begun._left) if begun else {}
         self._go_on()
@@ -71,8 +73,10 @@ class Exchanges:
                 near.clear()
             if asks(message) and not entry.has_mark(Summary):
                 self.turns.append(index)
-            for position, (call_id, tool) in enumerate(ids_and_names(message)):
-                near.setdefault(call_id, deque()).append(Place(index, position, tool))
+            if made := ids_and_names(message):
+                self.calls[index] = len(made)
+                for position, (call_id, tool) in enumerate(made):
+                    near.setdefault(call_id, deque()).append(Place(index, position, tool))
 
     def tool_of(self, index: int) -> str:
         """The name of the tool whose result stands at an index, "" where nothing called it."""

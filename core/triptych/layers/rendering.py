@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, count
-from typing import NamedTuple
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count, islice
+from typing import NamedTuple, overload
 
 from triptych.entries import Entry
 from triptych.layers.cutting import shortened
-from triptych.layers.exchanges import Exchanges
+from triptych.layers.exchanges import Exchanges, Place
 from triptych.messages import (
     PICTURE_SIGN,
     Message,
@@ -22,10 +23,13 @@ from triptych.messages import (
     thought_and_said,
     tool_calls,
 )
+from triptych.tokens import TokenCounter
 
 SO_FAR = "summary"
 CONVERSATION = "conversation"
 """The tags that fence an earlier summary and the conversation."""
+
+_SPEAKERS = ("system", "developer", "user", "assistant", "tool", "function")
 
 _FENCED = re.compile(rf"<({SO_FAR}|{CONVERSATION})(|-\d+)>\n(.*?)\n</\1\2>", re.DOTALL)
 
@@ -37,33 +41,104 @@ class Fenced(NamedTuple):
     conversation: str
 
 
-def rendered(
-    exchanges: Exchanges, chosen: Iterable[int], longest: int, original_of: Callable[[int], Entry | None] | None
-) -> Iterator[str]:
-    """The messages at the `chosen` indices, a block a message or call, each of at most `longest` characters.
+class Conversation(Sequence[str]):
+    """The messages at the `chosen` indices as texts of no more than `room` each, written when they are asked for.
 
-    Calls are numbered, and their results name the number; what was only thought is left out.
+    A text has a block for each message or call, of at most `longest` characters, on lines of its own; a block larger
+    than the room is alone. Calls are numbered, and their results name the number; what was only thought is left out.
+    originals: what is written in the place of entries, by their indices. room: a weight, None for any.
     """
-    entries, messages, owners = exchanges.entries, exchanges.messages, exchanges.owners
-    numbered: dict[tuple[int, int], str] = {}
-    for index in chosen:
-        entry, message = entries[index], messages[index]
-        if original_of is not None and (original := original_of(entry.id)) is not None:
-            entry, message = original, native(original.message)
-        if not is_result(message):
-            speaker = role_of(message) or "message"
-        elif (owner := owners.get(index)) is not None:
-            speaker = numbered.get(owner[:2], "result")
-        elif is_tool_response(entry.message):
-            speaker, message = "tool", entry.message  # only there is said whose result it is
-        else:
-            speaker = "result"
+
+    def __init__(
+        self,
+        exchanges: Exchanges,
+        chosen: Sequence[int],
+        originals: Mapping[int, Entry],
+        longest: int,
+        room: int | None,
+        counter: TokenCounter,
+    ) -> None:
+        self._exchanges = exchanges
+        self._entries, self._messages = exchanges.entries, exchanges.messages
+        if originals:
+            self._entries = [originals.get(index, entry) for index, entry in enumerate(exchanges.entries)]
+            self._messages = [native(entry.message) for entry in self._entries]
+        self._chosen = chosen
+        self._longest = longest
+        self._first_calls = _numbered(chosen, exchanges.calls)
+        self._starts = list(self._parted(sys.maxsize if room is None else room, counter))
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[str]: ...
+    def __getitem__(self, number: int | slice) -> str | Sequence[str]:
+        if isinstance(number, slice):
+            return [self[each] for each in range(*number.indices(len(self)))]
+        start, first = self._starts[number]
+        end, stop = (*self._starts, (len(self._chosen), 0))[number % len(self) + 1]
+        blocks = [block for index in self._chosen[start:end] for block in self._blocks(index)]
+        if stop:
+            blocks += islice(self._blocks(self._chosen[end]), stop)
+        return "\n".join(blocks[first:])
+
+    def _parted(self, room: int, counter: TokenCounter) -> Iterator[tuple[int, int]]:
+        """Where each text starts: a place in `chosen`, and the first block of the message there."""
+        left = -1
+        for place, weights in enumerate(self._weights(room, counter)):
+            for block, weight in enumerate(weights):
+                if weight > left:
+                    yield place, block
+                    left = room
+                left -= weight
+
+    def _weights(self, room: int, counter: TokenCounter) -> Iterator[Sequence[int]]:
+        """What the blocks of each message weigh; or all together, or a little more: so most need not be written."""
+        weigh, calls = counter.estimator.weight, self._exchanges.calls
+        tools = {owner.tool for owner in self._exchanges.owners.values()}
+        label = weigh(f"[result {len(self._entries)} of ] \n") + max(map(weigh, tools), default=0)
+        light = min(weigh(" ") * self._longest, room)  # what weighs no more is not clipped
+        for index in self._chosen:
+            message, weight = self._messages[index], counter.weight(self._entries[index])
+            whole = weight + label * (1 + calls.get(index, 0))
+            is_light = weight <= light and whole <= room and message.get("role") in _SPEAKERS
+            if is_light and (index in calls or _said(message)):
+                yield (whole,)
+            else:
+                yield [weigh(block + "\n") for block in self._blocks(index)]
+
+    def _blocks(self, index: int) -> Iterator[str]:
+        message = self._messages[index]
+        speaker = role_of(message) or "message"
+        if is_result(message):
+            owner = self._exchanges.owners.get(index)
+            speaker = self._named(owner)
+            if owner is None and is_tool_response(self._entries[index].message):
+                speaker, message = "tool", self._entries[index].message  # only there is said whose result it is
         if text := _said(message):
-            yield _clipped(f"[{speaker}] {text}", longest)
-        for position, call in enumerate(tool_calls(message)):
-            number = len(numbered) + 1
-            numbered[index, position] = f"result {number} of {call.name}"
-            yield _clipped(f"[call {number}] {call.name}({call.arguments})", longest)
+            yield _clipped(f"[{speaker}] {text}", self._longest)
+        if index in self._first_calls:
+            for number, call in enumerate(tool_calls(message), self._first_calls[index]):
+                yield _clipped(f"[call {number}] {call.name}({call.arguments})", self._longest)
+
+    def _named(self, owner: Place | None) -> str:
+        """A result by the call that it answers, where that is in the text."""
+        if owner is None or owner.calling not in self._first_calls:
+            return "result"
+        return f"result {self._first_calls[owner.calling] + owner.position} of {owner.tool}"
+
+
+def _numbered(chosen: Sequence[int], calls: Mapping[int, int]) -> dict[int, int]:
+    """The number of the first call of each chosen message that makes any, counted from 1."""
+    numbers, number = dict[int, int](), 1
+    for index in chosen:
+        if made := calls.get(index):
+            numbers[index] = number
+            number += made
+    return numbers
 
 
 def _said(message: Message) -> str:
@@ -76,28 +151,15 @@ def _said(message: Message) -> str:
 
 def _clipped(text: str, longest: int) -> str:
     """A block of which no line can pass for the beginning of another."""
-    if text.find("[", 1) > 0 and "\n[" in text:  # that there is none at all is found much sooner
-        text = text.replace("\n[", "\n [")
+    text = _escaped(text)
     if len(text) <= longest:
         return text
     made = shortened([text], longest, notice=lambda omitted: f" [... {omitted} characters left out ...] ")
     return text if made is None else made[0]
 
 
-def in_pieces(blocks: Iterable[str], room: int | None, weight: Callable[[str], int]) -> Iterator[str]:
-    """The blocks on lines, in as few texts as have no more than `room` each; a block larger than that is alone."""
-    piece: list[str] = []
-    left, line_end = room, weight("\n")
-    for block in blocks:
-        if left is not None and room is not None:
-            needed = weight(block) + line_end
-            if piece and needed > left:
-                yield "\n".join(piece)
-                piece, left = [], room
-            left -= needed
-        piece.append(block)
-    if piece:
-        yield "\n".join(piece)
+def _escaped(text: str) -> str:
+    return text.replace("\n[", "\n [") if "\n[" in text else text
 
 
 def request(prompt: str, so_far: str, piece: str) -> tuple[Message, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from triptych.edits import Edit
@@ -11,7 +11,7 @@ from triptych.layers.cut_point import WAYS, CutPoint, cut_point
 from triptych.layers.error_texts import is_error_message
 from triptych.layers.exchanges import exchanges_of
 from triptych.layers.plan import Plan, make_plan
-from triptych.layers.rendering import in_pieces, rendered, request
+from triptych.layers.rendering import Conversation, request
 from triptych.layers.summarize import SummarizeParameters, SummaryPlan
 from triptych.messages import Message, text_of
 from triptych.reasons import Reason
@@ -50,7 +50,7 @@ class RobustSummaryPlan(SummaryPlan):
 
     point: CutPoint
     so_far: str
-    pieces: tuple[str, ...]
+    pieces: Conversation
 
     @property
     def start(self) -> int:
@@ -141,14 +141,13 @@ def plan(
     summarized = [index for index in old if _is_summarized(entries[index])]
     earlier = [index for index in summarized if entries[index].has_mark(Summary)]
     passed_over = frozenset(summarized)
-    fresh = (index for index in old if index not in passed_over)
+    fresh = [index for index in old if index not in passed_over]
     so_far = "\n\n".join(text_of(entries[at].message).removeprefix(parameters.prefix) for at in earlier)
     room = _room(so_far, parameters, counter, window)
     # A character has less than 2 tokens by any estimator here.
     longest = parameters.clip_characters if room is None else min(parameters.clip_characters, room // 2)
-    blocks = rendered(exchanges, fresh, longest, original_of)
     room_weight = None if room is None else room * counter.estimator.denominator
-    pieces = tuple(in_pieces(blocks, room_weight, counter.estimator.weight))
+    pieces = Conversation(exchanges, fresh, _originals(entries, fresh, original_of), longest, room_weight, counter)
     values = {
         "messages": len(entries),
         "turns": point.turns,
@@ -175,6 +174,16 @@ def plan(
         so_far=so_far,
         pieces=pieces,
     )
+
+
+def _originals(
+    entries: Sequence[Entry], chosen: Sequence[int], original_of: Callable[[int], Entry | None] | None
+) -> Mapping[int, Entry]:
+    """What entries were before any layer, by their indices."""
+    if original_of is None:
+        return {}
+    found = ((index, original_of(entries[index].id)) for index in chosen)
+    return {index: original for index, original in found if original is not None}
 
 
 def _kept_tokens(parameters: SummarizeParameters, window: int | None) -> int:
