@@ -15,7 +15,7 @@ ELLIPSIS = "..."
 _CONTINUATION = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that begin no character."""
 
-_BRACES = re.compile(r"\{([a-z]+)\}|[{}]")
+_FIELD = re.compile(r"\{([a-z]+)\}|%")
 
 
 class Middle(NamedTuple):
@@ -35,15 +35,17 @@ def size(text: str, unit: Unit) -> int:
 
 def filled(template: str, values: Mapping[str, object]) -> str:
     """The template with `{name}` replaced for the names in `values`; other braces stay, and no value is looked into."""
-    return _format(template, tuple(values)).format_map(values)
+    return _percent_format(template, tuple(values)) % values
 
 
 @lru_cache(maxsize=64)
-def _format(template: str, names: tuple[str, ...]) -> str:
-    """The template as `str.format` reads it: braces that are no field of these names are doubled."""
-    return _BRACES.sub(
-        lambda found: found[0] if found[1] in names else found[0].replace("{", "{{").replace("}", "}}"), template
-    )
+def _percent_format(template: str, names: tuple[str, ...]) -> str:
+    """The template as the `%` operator reads it, which is far quicker than `str.format`."""
+
+    def field(found: re.Match[str]) -> str:
+        return f"%({found[1]})s" if found[1] in names else found[0].replace("%", "%%")
+
+    return _FIELD.sub(field, template)
 
 
 def boundary_before(text: str, place: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from triptych.edits import replacement_edits
 from triptych.entries import Cleared, Entry
@@ -25,8 +25,7 @@ def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: Token
     exchanges = exchanges_of(entries)
     results = list(_counted(exchanges, parameters))
     old = _old(exchanges, results, parameters, counter)
-    found = list(_replacements(exchanges, old, parameters, counter))
-    replacements, gain = [(index, entry) for index, entry, _gain in found], sum(gain for *_, gain in found)
+    replacements, gain = _replacements(exchanges, old, parameters, counter)
     values = {"results": len(results), "keep": max(parameters.keep, 0), "cleared": len(replacements)}
     if not replacements:
         reason = Reason("clear.nothing_to_gain", values) if old else _why_none_is_old(entries, results, values)
@@ -111,16 +110,17 @@ def _count_of_old(
 
 def _replacements(
     exchanges: Exchanges, old: Sequence[int], parameters: ClearParameters, counter: TokenCounter
-) -> Iterator[tuple[int, Entry, int]]:
+) -> tuple[list[tuple[int, Entry]], int]:
     """The results with their placeholders, where that is less than there was, and how much less it is (a weight)."""
+    replacements, whole = list[tuple[int, Entry]](), 0
     mark = Cleared(keep=parameters.keep)
-    is_fixed = "{" not in parameters.placeholder and not parameters.head_characters + parameters.tail_characters
     for index in old:
         entry = exchanges.entries[index]
-        content = parameters.placeholder if is_fixed else _content(exchanges, index, parameters)
-        cleared = entry.replaced(_with_content(entry.message, content), mark)
+        cleared = entry.replaced(_with_content(entry.message, _content(exchanges, index, parameters)), mark)
         if (gain := counter.weight(entry) - counter.weight(cleared)) > 0:
-            yield index, cleared, gain
+            replacements.append((index, cleared))
+            whole += gain
+    return replacements, whole
 
 
 def _with_content(message: Message, content: str) -> Message:
@@ -129,10 +129,8 @@ def _with_content(message: Message, content: str) -> Message:
 
 def _content(exchanges: Exchanges, index: int, parameters: ClearParameters) -> str:
     """The placeholder, between what stays of the text."""
-    text = text_of(exchanges.messages[index])
-    template, values = parameters.placeholder, dict[str, object](characters=len(text))
-    if "{tool}" in template:
-        values["tool"] = exchanges.tool_of(index)
+    text, template = text_of(exchanges.messages[index]), parameters.placeholder
+    values: dict[str, object] = {"tool": exchanges.tool_of(index), "characters": len(text)}
     if "{arguments}" in template:
         call = exchanges.call_of(index)
         values["arguments"] = "" if call is None else one_line(call.arguments, LONGEST_ARGUMENTS)
