@@ -107,8 +107,8 @@ def _ends_by_lines(text: str, parameters: PruneParameters) -> tuple[str, str] | 
     lines = text.split("\n", parameters.max_lines)
     if len(lines) <= parameters.max_lines:
         return None
-    head_end = sum(map(len, lines[: parameters.head_lines])) + parameters.head_lines
-    return text[:head_end], text[len(text.rsplit("\n", parameters.tail_lines)[0]) :]
+    head = "\n".join(lines[: parameters.head_lines]) + "\n" * (parameters.head_lines > 0)
+    return head, text[len(text.rsplit("\n", parameters.tail_lines)[0]) :]
 
 
 def _ends_by_characters(text: str, parameters: PruneParameters) -> tuple[str, str] | None:
