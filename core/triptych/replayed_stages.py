@@ -139,4 +139,4 @@ class ReplayedStages(LayerStages):
 def _moved(edit: Edit, start: int, entries: Sequence[Entry]) -> Edit:
     """An edit that was planned for the part of a list from `start` on."""
     after = entries[start - 1].id if start and not edit.index else edit.after
-    return replace(edit, index=edit.index + start, after=after)
+    return edit._replace(index=edit.index + start, after=after)

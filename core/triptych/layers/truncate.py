@@ -118,10 +118,9 @@ def _cuts(
 ) -> Iterator[tuple[int, Cut]]:
     for index in candidates:
         content = _content(entries[index].message)
-        if isinstance(content, str) and len(content) > parameters.limit and not entries[index].has_mark(Truncated):
-            made = cut(content, parameters)
-            if made is not None:
-                yield index, made
+        made = cut(content, parameters) if isinstance(content, str) else None
+        if made is not None and not entries[index].has_mark(Truncated):
+            yield index, made
 
 
 def _content(message: Message) -> object:
