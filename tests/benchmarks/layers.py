@@ -100,18 +100,41 @@ def seconds(work: Callable[[], object]) -> float:
     return ended - started
 
 
+RESULTS = ((14, 1), (85, 1), (103, 1), (111, 2), (114, 1), (120, 4), (283, 9), (634, 21), (1555, 52), (6000, 150))
+ARGUMENTS = (65, 78, 86, 88, 98, 128, 408, 632, 1192, 2000)
+ANSWERS = (0, 0, 0, 24, 46, 82, 148, 366, 700, 0)
+"""The deciles of a coding session of 900 messages: characters and lines of results, characters of what else is said."""
+
+CALLS_IN_A_TURN = 4
+
+
 def talk(count: int) -> list[Message]:
-    """Turns with one call each; every tenth result is long, every hundredth is not ASCII."""
+    """Turns of ten messages, as in that session: a question, calls with their results, an answer; 4 % is not ASCII."""
     messages: list[Message] = [{"role": "system", "content": "You are helpful."}]
     number = 0
     while len(messages) < count:
-        number += 1
-        text = f"line {number} of a file with words in it\n" * (120 if number % 10 == 0 else 30)
-        call = {"id": f"call_{number % 7}", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
-        messages += [
-            {"role": "user", "content": f"question {number}, which is not very long"},
-            {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": f"call_{number % 7}", "content": text + "字" * (number % 100 == 0)},
-            {"role": "assistant", "content": f"answer {number}, which is a little longer than the question was"},
-        ]
+        messages.append(
+            {"role": "user", "content": f"question {number}, which is about as long as people's questions are"}
+        )
+        for _ in range(CALLS_IN_A_TURN):
+            number += 1
+            messages += _exchange(number)
+        messages.append(
+            {"role": "assistant", "content": f"answer {number}, which is a little longer than the question was"}
+        )
     return messages[:count]
+
+
+def _exchange(number: int) -> list[Message]:
+    """A call and its result; ids repeat, as small models have them."""
+    place, id = number % 10, f"call_{number % 7}"
+    characters, lines = RESULTS[place]
+    written = json.dumps({"path": f"src/module_{number}.py", "text": "x" * (ARGUMENTS[place] - 45)})
+    call = {"id": id, "type": "function", "function": {"name": "edit_file", "arguments": written}}
+    said = f"step {number}: ".ljust(ANSWERS[place], ".") if ANSWERS[place] else None
+    line = f"line {number} of a file".ljust(characters // lines, "-")[: characters // lines - 1] + "\n"
+    text = line * lines + "字" * (number % 10 == 3)
+    return [
+        {"role": "assistant", "content": said, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": id, "content": text},
+    ]
