@@ -49,6 +49,7 @@ class Exchanges:
         self.turns: list[int] = [*begun.turns] if begun else []
         self.owners: dict[int, Place] = {**begun.owners} if begun else {}
         self.calls: dict[int, int] = {**begun.calls} if begun else {}
+        self._pins: list[int] = [*begun._pins] if begun else []
         self._near: dict[str, deque[Place]] = _copied(begun._near) if begun else {}
         self._left: dict[str, deque[Place]] = _copied(begun._left) if begun else {}
         self._go_on()
@@ -60,6 +61,8 @@ class Exchanges:
             entry = self.entries[index]
             message = native(entry.message)
             messages.append(message)
+            if entry.pinned:
+                self._pins.append(index)
             if is_result(message):
                 self.results.append(index)
                 call_id = answered_id(message)
@@ -67,16 +70,20 @@ class Exchanges:
                     owners[index] = waiting.popleft()
                 continue
             if near:
-                for call_id, places in near.items():
-                    if places:
-                        left.setdefault(call_id, deque()).extend(places)
-                near.clear()
+                self._leave()
             if asks(message) and not entry.has_mark(Summary):
                 self.turns.append(index)
             if made := ids_and_names(message):
                 self.calls[index] = len(made)
                 for position, (call_id, tool) in enumerate(made):
                     near.setdefault(call_id, deque()).append(Place(index, position, tool))
+
+    def _leave(self) -> None:
+        """What the newest calls left unanswered joins what those before them did."""
+        for call_id, places in self._near.items():
+            if places:
+                self._left.setdefault(call_id, deque()).extend(places)
+        self._near.clear()
 
     def tool_of(self, index: int) -> str:
         """The name of the tool whose result stands at an index, "" where nothing called it."""
@@ -99,9 +106,9 @@ class Exchanges:
     @cached_property
     def pinned(self) -> set[int]:
         """The entries that stay by a pin: a pinned call or result holds its whole exchange."""
-        pinned = {index for index, entry in enumerate(self.entries) if entry.pinned}
-        if not pinned:
-            return pinned
+        if not self._pins:
+            return set()
+        pinned = set(self._pins)
         calling = pinned | {self.owners[index].calling for index in pinned if index in self.owners}
         return calling | {index for index, owner in self.owners.items() if owner.calling in calling}
 

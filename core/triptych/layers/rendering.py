@@ -101,8 +101,9 @@ class Conversation(Sequence[str]):
         tools = {owner.tool for owner in self._exchanges.owners.values()}
         label = weigh(f"[result {len(self._entries)} of ] \n") + max(map(weigh, tools), default=0)
         light = min(weigh(" ") * self._longest, room)  # what weighs no more is not clipped
+        entries, messages = self._entries, self._messages
         for index in self._chosen:
-            message, weight = self._messages[index], counter.weight(self._entries[index])
+            message, weight = messages[index], counter.weight(entries[index])
             whole = weight + label * (1 + calls.get(index, 0))
             is_light = weight <= light and whole <= room and message.get("role") in _SPEAKERS
             if is_light and (index in calls or _said(message)):
@@ -159,7 +160,9 @@ def _clipped(text: str, longest: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\n[", "\n [") if "\n[" in text else text
+    if text.find("[", 1) < 0:  # which is seen much sooner than that the two never stand together
+        return text
+    return text.replace("\n[", "\n [")
 
 
 def request(prompt: str, so_far: str, piece: str) -> tuple[Message, ...]:

@@ -76,18 +76,10 @@ def _old(exchanges: Exchanges, results: Sequence[int], parameters: ClearParamete
     end = exchanges.unanswered_start
     if skipped := parameters.skip_turns:
         end = min(end, exchanges.turns[-skipped] if len(exchanges.turns) >= skipped else 0)
-    return [
-        index
-        for index in old
-        if index < end
-        and index not in pinned
-        and not entries[index].has_mark(Cleared)
-        and _is_long_enough(exchanges.messages[index], parameters)
-    ]
-
-
-def _is_long_enough(result: Message, parameters: ClearParameters) -> bool:
-    return not parameters.minimum_characters or len(text_of(result)) >= parameters.minimum_characters
+    found = [index for index in old if index < end and index not in pinned and not entries[index].has_mark(Cleared)]
+    if least := parameters.minimum_characters:
+        return [index for index in found if len(text_of(exchanges.messages[index])) >= least]
+    return found
 
 
 def _count_of_old(
@@ -116,8 +108,11 @@ def _replacements(
     mark = Cleared(keep=parameters.keep)
     for index in old:
         entry = exchanges.entries[index]
-        cleared = entry.replaced(_with_content(entry.message, _content(exchanges, index, parameters)), mark)
-        if (gain := counter.weight(entry) - counter.weight(cleared)) > 0:
+        message = _with_content(entry.message, _content(exchanges, index, parameters))
+        weight = counter.message_weight(message)
+        if (gain := counter.weight(entry) - weight) > 0:
+            cleared = entry.replaced(message, mark)
+            cleared.remember_weight(counter.estimator, weight)
             replacements.append((index, cleared))
             whole += gain
     return replacements, whole
