@@ -10,7 +10,6 @@ from triptych.entries import Entry
 from triptych.layer_stages import Enter, LayerStages
 from triptych.layers.exchanges import Exchanges
 from triptych.layers.plan import Plan, make_plan
-from triptych.messages import ids_and_names
 from triptych.models.retries import Wait
 from triptych.policy import Decision, Policy, decide
 from triptych.reasons import Reason
@@ -37,7 +36,7 @@ def goes_by_rest(policy: Policy, stage: Stage) -> bool:
 def is_closed(entries: Sequence[Entry]) -> bool:
     """Whether all calls among these are answered there, so that no later result belongs to one of them."""
     exchanges = Exchanges(entries)
-    return sum(len(ids_and_names(message)) for message in exchanges.messages) == len(exchanges.owners)
+    return sum(exchanges.calls.values()) == len(exchanges.owners)
 
 
 class ReplayedStages(LayerStages):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
@@ -108,19 +108,41 @@ def plan(
         from triptych.layers import robust_truncate  # on first use: the window opens without it
 
         return robust_truncate.plan(entries, candidates, parameters, counter, failed=failed)
-    cuts = list(_cuts(entries, candidates, parameters))
-    edits = replacement_edits(entries, ((index, _cut_entry(entries[index], made, parameters)) for index, made in cuts))
-    return make_plan("truncate", entries, edits, _reason(entries, candidates, cuts, parameters), counter)
+    replacements, omitted = _replacements(entries, candidates, parameters, counter)
+    if len(candidates) == 1:
+        reason = _reason_for_one(entries[candidates[0]], parameters)
+    elif not replacements:
+        values = {"results": len(candidates), "limit": parameters.limit}
+        reason = Reason("truncate.none_over_limit", values) if candidates else Reason("truncate.no_results")
+    else:
+        values = {"results": len(replacements), "limit": parameters.limit, "omitted": omitted}
+        reason = Reason("truncate.cut_many", values, {"limit": parameters.limit})
+    return make_plan("truncate", entries, replacement_edits(entries, replacements), reason, counter)
 
 
-def _cuts(
-    entries: Sequence[Entry], candidates: Iterable[int], parameters: TruncateParameters
-) -> Iterator[tuple[int, Cut]]:
+def _replacements(
+    entries: Sequence[Entry], candidates: Iterable[int], parameters: TruncateParameters, counter: TokenCounter
+) -> tuple[list[tuple[int, Entry]], int]:
+    """The results that are cut, and how many characters they lose together."""
+    replacements, omitted = list[tuple[int, Entry]](), 0
+    weight, notice = counter.estimator.weight, parameters.notice
+    bare, fields = weight(notice.replace("{omitted}", "")), notice.count("{omitted}")
     for index in candidates:
-        content = _content(entries[index].message)
-        made = cut(content, parameters) if isinstance(content, str) else None
-        if made is not None and not entries[index].has_mark(Truncated):
-            yield index, made
+        entry = entries[index]
+        content = _content(entry.message)
+        if not isinstance(content, str) or entry.has_mark(Truncated) or (made := cut(content, parameters)) is None:
+            continue
+        mark = Truncated(limit=parameters.limit, omitted=made.omitted)
+        if content is entry.message["content"]:
+            shorter = entry.replaced({**entry.message, "content": made.text}, mark)
+            gone = weight(content[made.head : len(content) - made.tail])
+            added = bare + fields * weight(str(made.omitted))
+            shorter.remember_weight(counter.estimator, counter.weight(entry) - gone + added)
+        else:
+            shorter = entry.replaced(with_result_texts(entry.message, [made.text]), mark)
+        replacements.append((index, shorter))
+        omitted += made.omitted
+    return replacements, omitted
 
 
 def _content(message: Message) -> object:
@@ -128,39 +150,23 @@ def _content(message: Message) -> object:
     return native(message).get("content")
 
 
-def _cut_entry(entry: Entry, made: Cut, parameters: TruncateParameters) -> Entry:
-    mark = Truncated(limit=parameters.limit, omitted=made.omitted)
-    return entry.replaced(with_result_texts(entry.message, [made.text]), mark)
-
-
-def _reason(
-    entries: Sequence[Entry], candidates: Sequence[int], cuts: Sequence[tuple[int, Cut]], parameters: TruncateParameters
-) -> Reason:
-    limit = parameters.limit
-    if len(candidates) == 1:
-        content = _content(entries[candidates[0]].message)
-        length = len(content) if isinstance(content, str) else 0
-        variables = {"len(text)": length, "limit": limit}
-        if not cuts:
-            if not entries[candidates[0]].has_mark(Truncated):
-                return Reason("truncate.within_limit", {"length": length, "limit": limit}, variables)
-            again = cut(content, parameters) if isinstance(content, str) else None
-            values = {"length": length, "again": len(again.text) if again else None}
-            return Reason("truncate.already_cut", values, variables)
-        made = cuts[0][1]
-        values = {
-            "length": length,
-            "limit": limit,
-            "head": made.head,
-            "tail": made.tail,
-            "omitted": made.omitted,
-            "result_length": len(made.text),
-        }
-        reason = "truncate.cut_one_longer" if len(made.text) > length else "truncate.cut_one"
-        return Reason(reason, values, {**variables, "start_count": made.head})
-    if not candidates:
-        return Reason("truncate.no_results")
-    if not cuts:
-        return Reason("truncate.none_over_limit", {"results": len(candidates), "limit": limit})
-    values = {"results": len(cuts), "limit": limit, "omitted": sum(made.omitted for _, made in cuts)}
-    return Reason("truncate.cut_many", values, {"limit": limit})
+def _reason_for_one(entry: Entry, parameters: TruncateParameters) -> Reason:
+    content, limit = _content(entry.message), parameters.limit
+    length = len(content) if isinstance(content, str) else 0
+    made = cut(content, parameters) if isinstance(content, str) else None
+    variables = {"len(text)": length, "limit": limit}
+    if entry.has_mark(Truncated):
+        values = {"length": length, "again": len(made.text) if made else None}
+        return Reason("truncate.already_cut", values, variables)
+    if made is None:
+        return Reason("truncate.within_limit", {"length": length, "limit": limit}, variables)
+    values = {
+        "length": length,
+        "limit": limit,
+        "head": made.head,
+        "tail": made.tail,
+        "omitted": made.omitted,
+        "result_length": len(made.text),
+    }
+    reason = "truncate.cut_one_longer" if len(made.text) > length else "truncate.cut_one"
+    return Reason(reason, values, {**variables, "start_count": made.head})
