@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from triptych.edits import replacement_edits
@@ -22,13 +22,12 @@ _SHORTENED = ("truncate.shortened_characters", "truncate.shortened_lines", "trun
 
 
 class _Seen(NamedTuple):
-    """What was found about one candidate. `message` is the shorter one, None where it stays; the rest tells why."""
+    """What was found about one candidate. `message` is the shorter one, None where it stays; `reason` tells why."""
 
     place: int
     limit: int
     message: Message | None
-    why: str
-    values: Mapping[str, object]
+    reason: Reason
 
 
 def plan(
@@ -62,10 +61,10 @@ def _seen(
     length = size(text_of(result), unit)
     values = {"length": length, "limit": limit}
     if entry.pinned:
-        return _Seen(index, limit, None, "truncate.pinned", {})
+        return _Seen(index, limit, None, Reason("truncate.pinned"))
     if entry.has_mark(Truncated):
-        return _Seen(index, limit, None, "truncate.already_cut", {"length": length, "again": None})
-    within = _Seen(index, limit, None, _WITHIN[UNITS.index(unit)], values)
+        return _Seen(index, limit, None, Reason("truncate.already_cut", {"length": length, "again": None}))
+    within = _Seen(index, limit, None, Reason(_WITHIN[UNITS.index(unit)], values))
     if length <= limit and parameters.max_line is None:
         return within
     texts, tool = texts_of(result), "" if exchanges is None else exchanges.tool_of(index)
@@ -74,9 +73,9 @@ def _seen(
         return within
     message = with_result_texts(entry.message, cut)
     if counter.message_weight(message) >= counter.weight(entry):
-        return _Seen(index, limit, None, "truncate.saves_nothing", values)
+        return _Seen(index, limit, None, Reason("truncate.saves_nothing", values))
     shorter = {**values, "result_length": size(text_of(native(message)), unit)}
-    return _Seen(index, limit, message, _SHORTENED[UNITS.index(unit)], shorter)
+    return _Seen(index, limit, message, Reason(_SHORTENED[UNITS.index(unit)], shorter))
 
 
 def cut_texts(texts: Sequence[str], limit: int, parameters: TruncateParameters, tool: str) -> list[str]:
@@ -104,7 +103,7 @@ def _reason(seen: Sequence[_Seen], cuts: Sequence[_Seen]) -> Reason:
     if not seen:
         return Reason("truncate.no_results")
     if len(seen) == 1:
-        return Reason(seen[0].why, seen[0].values)
+        return seen[0].reason
     if not cuts:
         return Reason("truncate.none_to_shorten", {"results": len(seen)})
     return Reason("truncate.shortened_many", {"results": len(cuts)})
