@@ -483,6 +483,28 @@ async def test_the_cursor_can_be_drawn_in_other_glyphs() -> None:
         assert view.shown()[0] == ">0.0"
 
 
+async def test_a_list_that_scrolled_while_hidden_is_shown_again_as_it_is_now() -> None:
+    view = Numbered([1] * 20)
+
+    class Boxed(ThemedApp):
+        def compose(self) -> ComposeResult:
+            yield Button("b")
+            with Vertical():
+                yield view
+
+    async with Boxed().run_test(size=(40, 9)) as pilot:
+        box, compositor = view.query_ancestor(Vertical), view.screen._compositor
+        await pilot.pause()
+        compositor.render_strips()
+        box.display = False
+        await pilot.pause()
+        view.replace(16, 4, ())
+        box.display = True
+        await pilot.pause()
+        rows = [strip.text[1:5].strip() for strip in compositor.render_strips()]
+        assert rows[3:] == ["10.0", "11.0", "12.0", "13.0", "14.0", "15.0"]
+
+
 async def test_lists_that_are_hidden_are_placed_when_shown() -> None:
     view = Numbered([1] * 50)
 

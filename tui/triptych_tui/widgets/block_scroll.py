@@ -170,7 +170,8 @@ class BlockScroll(ScrollView, can_focus=True, inherit_bindings=False):
             self.vertical_scrollbar.window_virtual_size = self._heights.total
             self.vertical_scrollbar.window_size = self._view.height
             if y != self._y:
-                self.scroll_target_y = self.scroll_y = y  # which draws the whole view
+                self.scroll_target_y = self.scroll_y = y
+                self.refresh()  # while hidden, scrolling leaves what was drawn as it is, to be shown again
                 return
         self.repaint()
 
