@@ -12,16 +12,9 @@ from triptych.reasons import Reason
 from triptych.tokens import TokenCounter
 
 
-def exchange(entries: tuple[Entry, ...], index: int) -> list[int]:
-    """The indices of an entry and of what belongs to it: a call's results; a result's call, and its other results."""
-    owner_of = exchanges_of(entries).owners
-    calling = owner_of[index].calling if index in owner_of else index
-    return sorted({index, calling, *(at for at, owner in owner_of.items() if owner.calling == calling)})
-
-
 def plan(entries: tuple[Entry, ...], index: int, counter: TokenCounter) -> Plan:
     """Pin the whole exchange of the entry at `index`, or let go of it where any of it is pinned."""
-    places = exchange(entries, index)
+    places = sorted(exchanges_of(entries).belonging([index]))
     pinned = not any(entries[at].pinned for at in places)
     changed = [(at, replace(entries[at], pinned=pinned)) for at in places if entries[at].pinned != pinned]
     done = ("pin.undone", "pin.done") if len(places) > 1 else ("pin.one_undone", "pin.one_done")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support_desk import Desk, tool_turn
 from tests.support_session_files import SYSTEM
 from triptych import pins
-from triptych.entries import Cleared, entries_from
+from triptych.entries import Cleared
 from triptych.layers import clear
 from triptych.messages import Message
 from triptych.policy import preset
@@ -39,8 +39,10 @@ def pinned(session: Session) -> list[int]:
 
 
 def test_any_of_an_exchange_pins_all_of_it() -> None:
-    entries = entries_from([SYSTEM, *BATCH])
-    assert [pins.exchange(entries, index) for index in range(5)] == [[0], [1], [2, 3, 4], [2, 3, 4], [2, 3, 4]]
+    for index, together in enumerate([[0], [1], [2, 3, 4], [2, 3, 4], [2, 3, 4]]):
+        session = Desk([SYSTEM, *BATCH], LESSON).session
+        pin(session, index)
+        assert pinned(session) == together
 
 
 def test_pinning_is_a_step_that_is_undone_and_pressed_again_lets_go() -> None:

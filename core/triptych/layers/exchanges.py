@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class Exchanges:
 
     messages: those of the entries in their `native` form. results: the indices of tool results. turns: of user messages
     that a user asked, as `real_turn_starts`. owners: the call that each result answers, for results that answer one.
-    calls: how many calls a message makes, for those that make any.
+    calls: how many calls a message makes, for those that make any. None of it changes any more once it is there.
 
     Calls of the message right before a run of results come first, as an API pairs them; what is left is paired by
     occurrence. So ids that repeat, and calls that were never answered, put no later result to the wrong call.
@@ -106,10 +106,12 @@ class Exchanges:
     @cached_property
     def pinned(self) -> set[int]:
         """The entries that stay by a pin: a pinned call or result holds its whole exchange."""
-        if not self._pins:
-            return set()
-        pinned = set(self._pins)
-        calling = pinned | {self.owners[index].calling for index in pinned if index in self.owners}
+        return self.belonging(self._pins) if self._pins else set()
+
+    def belonging(self, indices: Iterable[int]) -> set[int]:
+        """Entries and what belongs to them: a call's results; a result's call, and its other results."""
+        chosen = set(indices)
+        calling = chosen | {self.owners[index].calling for index in chosen if index in self.owners}
         return calling | {index for index, owner in self.owners.items() if owner.calling in calling}
 
     @cached_property
@@ -142,6 +144,11 @@ def _copied(waiting: dict[str, deque[Place]]) -> dict[str, deque[Place]]:
 
 
 _asked_last = Exchanges(())
+"""All layers of a turn ask for one list, and the next turn for that list with more behind it.
+
+Entries are compared by identity and nothing here changes, so whoever asks, on any thread, is told what the list alone
+says. It holds on to one list.
+"""
 
 
 def exchanges_of(entries: tuple[Entry, ...]) -> Exchanges:
