@@ -10,6 +10,7 @@ from triptych.entries import Entry
 from triptych.layer_stages import Enter, LayerStages
 from triptych.layers.exchanges import Exchanges
 from triptych.layers.plan import Plan, make_plan
+from triptych.layers.robust_clear import too_early
 from triptych.models.retries import Wait
 from triptych.policy import Decision, Policy, decide
 from triptych.reasons import Reason
@@ -91,11 +92,7 @@ class ReplayedStages(LayerStages):
         parameters = self._policy.clear
         if parameters is None or parameters.flavour == "lesson":
             return None
-        if parameters.on_overflow_only and not self._overflows():
-            return Reason("clear.no_overflow")
-        if (tokens := self._size().tokens) < parameters.from_tokens:
-            return Reason("clear.list_short", {"tokens": tokens, "from_tokens": parameters.from_tokens})
-        return None
+        return too_early(parameters, self._size().tokens, overflows=self._overflows())
 
     def _layer_2_plan(self, stage: Stage, entries: tuple[Entry, ...]) -> Plan | None:
         plan, settled = super()._layer_2_plan(stage, entries), self._list.counted[stage]

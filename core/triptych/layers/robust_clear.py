@@ -20,7 +20,8 @@ LONGEST_ARGUMENTS = 80
 
 def plan(entries: tuple[Entry, ...], parameters: ClearParameters, counter: TokenCounter, *, overflows: bool) -> Plan:
     """Clear the results that are old by every parameter, all together or, where that gains too little, none."""
-    if (reason := _too_early(entries, parameters, counter, overflows=overflows)) is not None:
+    tokens = counter.count(entries).tokens
+    if (reason := too_early(parameters, tokens, overflows=overflows)) is not None:
         return make_plan("clear", entries, (), reason, counter)
     exchanges = exchanges_of(entries)
     results = list(_counted(exchanges, parameters))
@@ -45,12 +46,11 @@ def _why_none_is_old(entries: Sequence[Entry], results: Sequence[int], values: M
     return Reason("clear.all_cleared_before" if is_over else "clear.older_stay", values)
 
 
-def _too_early(
-    entries: Sequence[Entry], parameters: ClearParameters, counter: TokenCounter, *, overflows: bool
-) -> Reason | None:
+def too_early(parameters: ClearParameters, tokens: int, *, overflows: bool) -> Reason | None:
+    """Why nothing is cleared yet in a list of so many tokens, None where something may be."""
     if parameters.on_overflow_only and not overflows:
         return Reason("clear.no_overflow")
-    if parameters.from_tokens and (tokens := counter.count(entries).tokens) < parameters.from_tokens:
+    if tokens < parameters.from_tokens:
         return Reason("clear.list_short", {"tokens": tokens, "from_tokens": parameters.from_tokens})
     return None
 
