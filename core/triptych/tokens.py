@@ -39,7 +39,10 @@ class Term(NamedTuple):
 
 
 class Estimator(Protocol):
-    """Turns text into weights; `denominator` weights are one token. The weights of its terms add up to a text's."""
+    """Turns text into weights; `denominator` weights are one token.
+
+    The weights of a text's parts add up to its own, wherever it is parted, and so do those of its terms.
+    """
 
     @property
     def name(self) -> str: ...

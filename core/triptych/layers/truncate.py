@@ -133,7 +133,7 @@ def _replacements(
         if not isinstance(content, str) or entry.has_mark(Truncated) or (made := cut(content, parameters)) is None:
             continue
         mark = Truncated(limit=parameters.limit, omitted=made.omitted)
-        if content is entry.message["content"]:
+        if content is entry.message["content"]:  # most results: what goes and what comes is all there is to weigh
             shorter = entry.replaced({**entry.message, "content": made.text}, mark)
             gone = weight(content[made.head : len(content) - made.tail])
             added = bare + fields * weight(str(made.omitted))
