@@ -13,7 +13,7 @@ from tests.support_session_files import LIST, SYSTEM, USER, dumped, leftovers, r
 from triptych.entries import entries_from
 from triptych.formats import FormatError
 from triptych.storage.atomic import replace_file
-from triptych.storage.places import default_session_path, lesson_session_path, sessions_folder
+from triptych.storage.places import default_session_path, sessions_folder
 from triptych.storage.session_file import SessionFile, SessionFileError
 
 
@@ -71,7 +71,6 @@ def test_default_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert default_session_path() == sessions_folder() / "default.json"
     assert tmp_path in sessions_folder().parents
-    assert lesson_session_path() == tmp_path / ".lyrj-agent" / "sessions" / "default.json"
 
 
 # Changed outside

@@ -31,8 +31,3 @@ def copied_entry_path() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("triptych") / "copied.json"
-
-
-def lesson_session_path() -> Path:
-    """The session of the lesson's own agent."""
-    return Path.home() / ".lyrj-agent" / "sessions" / DEFAULT_NAME
