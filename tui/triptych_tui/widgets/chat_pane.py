@@ -144,8 +144,10 @@ class ChatPane(LineView):
         was_open = entry.id in self._unfolded | self._whole
         is_long, has_thought = is_cut(entry, self._text_width), bool(thought_and_said(entry.message)[0])
         for ids, folds in ((self._unfolded, has_thought), (self._whole, is_long)):
-            ids.difference_update({entry.id})
-            ids.update({entry.id} if folds and not was_open else ())
+            if folds and not was_open:
+                ids.add(entry.id)
+            else:
+                ids.discard(entry.id)
         if is_long and not has_thought:
             self._show_middle(cursor)
         elif has_thought:
