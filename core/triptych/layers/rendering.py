@@ -46,7 +46,8 @@ class Conversation(Sequence[str]):
 
     A text has a block for each message or call, of at most `longest` characters, on lines of its own; a block larger
     than the room is alone. Calls are numbered, and their results name the number; what was only thought is left out.
-    originals: what is written in the place of entries, by their indices. room: a weight, None for any.
+    originals: what is written in the place of entries, by their indices. room: a weight, None for any; the spaces that
+    keep a block's lines from passing for others may come on top.
     """
 
     def __init__(
@@ -66,20 +67,21 @@ class Conversation(Sequence[str]):
         self._chosen = chosen
         self._longest = longest
         self._first_calls = _numbered(chosen, exchanges.calls)
-        self._starts = list(self._parted(sys.maxsize if room is None else room, counter))
+        starts = self._parted(sys.maxsize if room is None else room, counter)
+        self._bounds = [*starts, (len(chosen), 0)]
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._bounds) - 1
 
     @overload
     def __getitem__(self, number: int) -> str: ...
     @overload
     def __getitem__(self, number: slice) -> Sequence[str]: ...
     def __getitem__(self, number: int | slice) -> str | Sequence[str]:
-        if isinstance(number, slice):
-            return [self[each] for each in range(*number.indices(len(self)))]
-        start, first = self._starts[number]
-        end, stop = (*self._starts, (len(self._chosen), 0))[number % len(self) + 1]
+        place = range(len(self))[number]
+        if not isinstance(place, int):
+            return [self[each] for each in place]
+        (start, first), (end, stop) = self._bounds[place : place + 2]
         blocks = [block for index in self._chosen[start:end] for block in self._blocks(index)]
         if stop:
             blocks += islice(self._blocks(self._chosen[end]), stop)
