@@ -45,7 +45,7 @@ class RobustSummaryPlan(SummaryPlan):
     """As SummaryPlan.
 
     point: where the list is parted. so_far: the earlier summary, "" where there is none. pieces: the rest of the old
-    part, rendered, one for each request.
+    part as text, one for each request.
     """
 
     point: CutPoint
