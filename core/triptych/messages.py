@@ -220,6 +220,11 @@ def ids_and_names(message: Message) -> Sequence[tuple[str, str]]:
     return [(_id_text(raw.get("id")), _name_in(function)) for raw, function in _raw_calls(message)]
 
 
+def called_texts(message: Message) -> str:
+    """Names and arguments of all the `tool_calls` of a message, joined; found sooner than the calls themselves."""
+    return "".join([_name_in(function) + _arguments_in(function) for _raw, function in _raw_calls(message)])
+
+
 def _raw_calls(message: Message) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """What is a call by its shape, with what it says of its function."""
     calls, found = message.get("tool_calls"), []
@@ -234,10 +239,14 @@ def _raw_calls(message: Message) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def _tool_call(raw: dict[str, Any], function: dict[str, Any]) -> ToolCall:
+    return ToolCall(_id_text(raw.get("id")), _name_in(function), _arguments_in(function))
+
+
+def _arguments_in(function: dict[str, Any]) -> str:
     arguments = function.get("arguments", function.get("input"))
     if not isinstance(arguments, str):
         arguments = "" if arguments is None else str(arguments)
-    return ToolCall(_id_text(raw.get("id")), _name_in(function), arguments)
+    return arguments
 
 
 def _name_in(function: dict[str, Any]) -> str:

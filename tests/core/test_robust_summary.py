@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -200,3 +201,38 @@ def test_turns_in_the_text_protocol_are_the_users_alone() -> None:
     assert first.cut == 3
     assert is_tool_response(first.old[-1].message)
     assert "[tool] <tool_response>" in text_of(first.request[1])
+
+
+def calling(text: str) -> Message:
+    call = {"id": "c", "type": "function", "function": {"name": "grep", "arguments": text}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+BRACKETS = "\n[" * 480
+NUMBERS = ",".join("1" * 480)
+PASTED = "\ud83d" + "\U0001f600" * 160
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        pytest.param([calling("{}"), {"role": "tool", "tool_call_id": "c", "content": BRACKETS}], id="result"),
+        pytest.param([calling(BRACKETS), {"role": "tool", "tool_call_id": "c", "content": "ok"}], id="arguments"),
+        pytest.param(
+            [{"role": "assistant", "content": f'<tool_call>{{"name":"t","arguments":[{NUMBERS}]}}</tool_call>'}],
+            id="numbers in the text protocol",
+        ),
+        pytest.param(
+            [{"role": "assistant", "content": f'<tool_call>{{"name":"t","arguments":{{"a":"{PASTED}"}}}}</tool_call>'}],
+            id="half an emoji in the text protocol",
+        ),
+    ],
+)
+def test_what_gets_longer_in_the_request_still_fits_into_it(exchange: list[Message]) -> None:
+    entries = entries_from([{"role": "user", "content": "q"}, *exchange * 30, {"role": "assistant", "content": "a"}])
+    first = planned(entries, replace(SummarizeParameters.robust(), keep_turns=0, request_tokens=4000), COUNTER)
+    assert isinstance(first, SummaryPlan)
+    answers: list[str] = []
+    while (request := first.next_request(answers)) is not None:
+        assert COUNTER.tokens(sum(map(COUNTER.message_weight, request))) <= 4000
+        answers.append("s")

@@ -14,6 +14,7 @@ from triptych.layers.exchanges import Exchanges, Place
 from triptych.messages import (
     PICTURE_SIGN,
     Message,
+    called_texts,
     is_result,
     is_tool_response,
     native,
@@ -100,15 +101,22 @@ class Conversation(Sequence[str]):
     def _weights(self, room: int, counter: TokenCounter) -> Iterator[Sequence[int]]:
         """What the blocks of each message weigh; or all together, or a little more: so most need not be written."""
         weigh, calls = counter.estimator.weight, self._exchanges.calls
-        tools = {owner.tool for owner in self._exchanges.owners.values()}
-        label = weigh(f"[result {len(self._entries)} of ] \n") + max(map(weigh, tools), default=0)
+        tools = {_escaped(owner.tool) for owner in self._exchanges.owners.values()}
+        label = weigh(f"[result {sum(calls.values())} of ] \n") + max(map(weigh, tools), default=0)
         light = min(weigh(" ") * self._longest, room)  # what weighs no more is not clipped
         entries, messages = self._entries, self._messages
         for index in self._chosen:
-            message, weight = messages[index], counter.weight(entries[index])
-            whole = weight + label * (1 + calls.get(index, 0))
-            is_light = weight <= light and whole <= room and message.get("role") in _SPEAKERS
-            if is_light and (index in calls or _said(message)):
+            message, weight, made = messages[index], counter.weight(entries[index]), calls.get(index, 0)
+            whole = weight + label * (1 + made)
+            if not made:
+                is_light = weight <= light and bool(said := _said(message)) and not _is_to_escape(said)
+            elif message is not entries[index].message:  # from the text protocol: here their JSON has another form
+                is_light = False
+            elif weight <= light // 4:
+                is_light, whole = True, whole + weight // 2  # no escaping adds more
+            else:
+                is_light = weight <= light and not _is_to_escape(_said(message) + called_texts(message))
+            if is_light and whole <= room and message.get("role") in _SPEAKERS:
                 yield (whole,)
             else:
                 yield [weigh(block + "\n") for block in self._blocks(index)]
@@ -162,9 +170,11 @@ def _clipped(text: str, longest: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    if text.find("[", 1) < 0:  # which is seen much sooner than that the two never stand together
-        return text
-    return text.replace("\n[", "\n [")
+    return text.replace("\n[", "\n [") if _is_to_escape(text) else text
+
+
+def _is_to_escape(text: str) -> bool:
+    return text.find("[", 1) > 0 and "\n[" in text  # the one alone is seen much sooner than the two together
 
 
 def request(prompt: str, so_far: str, piece: str) -> tuple[Message, ...]:
