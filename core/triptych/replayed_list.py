@@ -22,7 +22,7 @@ class ReplayedList:
 
     Layers look at the session alone. What is said waits until they run, since a step a message would copy the list each
     time; what they will not change any more is settled, since each time they go through all of the session's list. All
-    of it is gathered again for a stage that counts, tells places in, or summarizes the whole.
+    of it is gathered again for a stage that tells places, or summarizes.
 
     start: the place of the session's first entry. weight: of all entries, by `counter`. counted: what plans have
     counted in what is settled, by the stage.
