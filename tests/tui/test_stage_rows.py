@@ -207,8 +207,13 @@ def test_after_a_turn_the_models_own_count_of_its_last_request_stands_bare() -> 
         replace(step("request", 650, 700), usage=Usage(1103, 40)),
         replace(step("answer", 700, 750), usage=Usage(1187, 42)),
     ]
-    below = rows(after_turn(asking, TurnEnded("answered"), steps))[1]
-    assert below == " last turn  no layer changed anything  ·  measured 1,187 tokens read, 42 written"
+    over = after_turn(asking, TurnEnded("answered"), steps)
+    assert rows(over)[1] == " last turn  no layer changed anything  ·  measured 1,187 tokens read, 42 written"
+    set_language("zh_Hans")
+    try:
+        assert rows(over)[1] == " 上一轮  没有一层改动了内容  ·  实测读入 1,187 token，写出 42"
+    finally:
+        set_language("en")
 
 
 def test_what_was_measured_is_read_whole_or_not_at_all_although_the_layers_have_much_to_say() -> None:

@@ -14,6 +14,7 @@ from triptych.policy import LAYERS, Policy
 from triptych.reasons import Reason
 from triptych.stages import Layer, Stage
 from triptych.timeline import Step
+from triptych.tokens import Usage
 from triptych_tui.glyphs import Glyphs
 from triptych_tui.i18n import ENGLISH, _, current_language
 from triptych_tui.plain import plain
@@ -57,7 +58,7 @@ class Moment(NamedTuple):
     piece: SummaryPieceSent | None = None
     off: Collection[Stage] = ()
     whole: bool = False
-    behind: Sequence[Span] = ()
+    behind: Callable[[], list[Span]] | None = None
 
     def said(self, *, short: bool, room: int = 0) -> list[Span]:
         """What stands beside or under the stages; short or without room, the sign of waiting is enough."""
@@ -65,9 +66,9 @@ class Moment(NamedTuple):
             return self.retry()
         if self.piece is not None:
             return [Span(piece_words(self.piece), "l3", "b"), Span(plain(" · "), "muted"), *self.words(short)]
-        if not short and self.behind:
-            whole, brief = self.words(False), self.words(True)
-            ways = ([*whole, *self.behind], [*brief, *self.behind], whole, brief)
+        if not short and self.behind is not None:
+            whole, brief, behind = self.words(False), self.words(True), self.behind()
+            ways = ([*whole, *behind], [*brief, *behind], whole, brief)
             return next((way for way in ways if width_of(way) <= room), brief)
         if short or not self.waiting or self.present is None:
             return self.words(short)
@@ -118,7 +119,8 @@ def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Momen
     def words(short: bool) -> list[Span]:
         return turn_spans(steps, _("last turn"), short=short)
 
-    behind = _measured_spans(steps)
+    usage = next((step.usage for step in reversed(steps) if step.usage is not None and step.stage != "summarize"), None)
+    behind = partial(_measured_spans, usage) if usage is not None else None
     if event.outcome == "failed":
         return moment.failed()._replace(words=partial(_fault_words, event, bool(steps)))
     if event.outcome == "cancelled":
@@ -128,11 +130,8 @@ def after_turn(moment: Moment, event: TurnEnded, steps: Sequence[Step]) -> Momen
     return Moment(moment.stages, len(moment.stages), words, behind=behind)
 
 
-def _measured_spans(steps: Sequence[Step]) -> list[Span]:
+def _measured_spans(usage: Usage) -> list[Span]:
     """What the last request of a turn cost by the model's own count: bare numbers, nothing estimated."""
-    usage = next((step.usage for step in reversed(steps) if step.usage is not None and step.stage != "summarize"), None)
-    if usage is None:
-        return []
     words = _("measured {read} tokens read, {written} written")
     numbers = words.format(read=f"{usage.prompt_tokens:,}", written=f"{usage.completion_tokens:,}")
     return [Span(plain("  ·  "), "faint"), Span(numbers, "muted")]
