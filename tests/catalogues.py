@@ -24,7 +24,7 @@ from triptych_tui.i18n import ENGLISH, NAMES
 SOURCES = Path(triptych_tui.__file__).parent
 TEMPLATE = FOLDER / "locale" / "triptych.pot"
 LANGUAGES = tuple(language for language in NAMES if language != ENGLISH)
-KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2), "_Counted": (2, 3), "NN_": (1, 2)}
+KEYWORDS = {"_": None, "N_": None, "ngettext": (1, 2), "Counted": (2, 3), "NN_": (1, 2)}
 """The functions that are given sentences, and as which arguments; None is the first one."""
 
 

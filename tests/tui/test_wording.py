@@ -214,6 +214,12 @@ def test_the_layers_speak_as_the_lesson_does() -> None:
     assert say(one) == "1 tool result, keep 3: nothing old to clear"
 
 
+def test_robust_layers_speak_of_one_result_as_of_one() -> None:
+    gained = Reason("clear.gained", {"results": 1, "keep": 0, "cleared": 1, "gain": 5029})
+    assert say(gained) == "1 tool result, keep 0: 1 cleared, which saves ~5,029 tokens"
+    assert say(Reason("clear.older_stay", {"results": 1, "keep": 0})).startswith("1 tool result, keep 0: it stays too")
+
+
 def test_variables_are_shown_as_they_ran() -> None:
     numbers = Reason("truncate.cut_one", {}, {"len(text)": 182, "limit": 80, "start_count": 40})
     assert variables_line(numbers) == "len(text)=182 limit=80 start_count=40"

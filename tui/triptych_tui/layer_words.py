@@ -3,32 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from triptych_tui.i18n import N_
 
-ROBUST_LAYERS: Mapping[str, str] = {
+
+class Counted(NamedTuple):
+    """A sentence with a form for one and a form for many of the value `by`."""
+
+    by: str
+    one: str
+    many: str
+
+
+ROBUST_LAYERS: Mapping[str, str | Counted] = {
     "truncate.shortened_characters": N_(
         "{length:,} → {result_length:,} characters, notice included; its limit is {limit:,}"
     ),
     "truncate.shortened_lines": N_("{length:,} → {result_length:,} lines, notice included; its limit is {limit:,}"),
     "truncate.shortened_bytes": N_("{length:,} → {result_length:,} bytes, notice included; its limit is {limit:,}"),
     "truncate.shortened_many": N_("tool results over their limit, and truncated: {results:,}"),
-    "truncate.none_to_shorten": N_("{results:,} tool results: none is over its limit where a cut would save tokens"),
+    "truncate.none_to_shorten": Counted(
+        "results",
+        "{results:,} tool result: not over its limit, or a cut would save no tokens",
+        "{results:,} tool results: none is over its limit where a cut would save tokens",
+    ),
     "truncate.within_lines": N_("{length:,} lines ≤ {limit:,}: it stays whole"),
     "truncate.within_bytes": N_("{length:,} bytes ≤ {limit:,}: it stays whole"),
     "truncate.saves_nothing": N_("{length:,} > {limit:,}, but a cut would save no tokens: it stays whole"),
     "truncate.pinned": N_("it is pinned: it stays whole"),
-    "clear.gained": N_("{results:,} tool results, keep {keep:,}: {cleared:,} cleared, which saves ~{gain:,} tokens"),
+    "clear.gained": Counted(
+        "results",
+        "{results:,} tool result, keep {keep:,}: {cleared:,} cleared, which saves ~{gain:,} tokens",
+        "{results:,} tool results, keep {keep:,}: {cleared:,} cleared, which saves ~{gain:,} tokens",
+    ),
     "clear.too_little": N_(
         "~{gain:,} tokens to save < {minimum:,}, so {cleared:,} old tool results stay: "
         "every clearing spoils the prompt cache"
     ),
-    "clear.nothing_to_gain": N_(
-        "{results:,} tool results, keep {keep:,}: no placeholder would be shorter than what is old"
+    "clear.nothing_to_gain": Counted(
+        "results",
+        "{results:,} tool result, keep {keep:,}: no placeholder would be shorter than what is old",
+        "{results:,} tool results, keep {keep:,}: no placeholder would be shorter than what is old",
     ),
-    "clear.older_stay": N_(
+    "clear.older_stay": Counted(
+        "results",
+        "{results:,} tool result, keep {keep:,}: it stays too, not answered yet, or protected",
         "{results:,} tool results, keep {keep:,}: older ones stay too, "
-        "not answered yet, called with one that stays, or protected"
+        "not answered yet, called with one that stays, or protected",
     ),
     "clear.no_overflow": N_("the list fits the model's window, so nothing is cleared"),
     "clear.list_short": N_("~{tokens:,} tokens < {from_tokens:,}, so nothing is cleared yet"),

@@ -1,7 +1,7 @@
 """Every reason of the core as a sentence: the one place where ids become words.
 
 A template names the reason's values in braces. Parts in square brackets are left out where one of their values is
-missing or empty. `_Counted` holds two forms, chosen by the value it names; it marks both for the catalogues.
+missing or empty. `Counted` holds two forms, chosen by the value it names; it marks both for the catalogues.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from string import Formatter
-from typing import Any, NamedTuple
+from typing import Any
 
 from triptych.reasons import Reason
 from triptych_tui.connection_words import CONNECTIONS
 from triptych_tui.i18n import N_, _, ngettext
-from triptych_tui.layer_words import ROBUST_LAYERS
+from triptych_tui.layer_words import ROBUST_LAYERS, Counted
 from triptych_tui.model_words import IN_SHORT, MODELS
 from triptych_tui.plain import SIZE_MARKS, plain
 from triptych_tui.settings_words import SETTINGS
@@ -26,14 +26,6 @@ LONGEST_VALUE = 300
 """Characters of a text from outside that a sentence repeats."""
 
 _OPTIONAL_PART = re.compile(r"\[([^][]*)\]")
-
-
-class _Counted(NamedTuple):
-    """A sentence with a form for one and a form for many of the value `by`."""
-
-    by: str
-    one: str
-    many: str
 
 
 def say(reason: Reason) -> str:
@@ -54,8 +46,8 @@ def fault_in_short(reason: Reason) -> tuple[str, str]:
     return fault, cause
 
 
-def _filled(sentence: str | _Counted, reason: Reason) -> str:
-    if isinstance(sentence, _Counted):
+def _filled(sentence: str | Counted, reason: Reason) -> str:
+    if isinstance(sentence, Counted):
         template = ngettext(sentence.one, sentence.many, reason.values.get(sentence.by, 0))
     else:
         template = _(sentence)
@@ -125,13 +117,13 @@ def _as_python(value: Any) -> str:
     return clean(str(value), newlines=False)
 
 
-_LAYERS: Mapping[str, str | _Counted] = {
+_LAYERS: Mapping[str, str | Counted] = {
     "truncate.cut_one": N_("{length} characters > {limit}: {head} + {tail} stay; {result_length} with the notice"),
     "truncate.cut_one_longer": N_(
         "{length} characters > {limit}: {head} + {tail} stay; {result_length} with the notice, longer than before"
     ),
     "truncate.cut_error": N_("errors are cut too: {length} characters > {limit}; {result_length} with the notice"),
-    "truncate.cut_many": _Counted(
+    "truncate.cut_many": Counted(
         "results",
         "{results} tool result > {limit} characters: {omitted} characters are left out of its middle",
         "{results} tool results > {limit} characters: {omitted} characters are left out of their middles",
@@ -141,68 +133,68 @@ _LAYERS: Mapping[str, str | _Counted] = {
         "it is truncated already; cut again it would only lose more[: {length} → {again} characters]"
     ),
     "truncate.no_results": N_("there is no tool result to truncate"),
-    "truncate.none_over_limit": _Counted(
+    "truncate.none_over_limit": Counted(
         "results",
         "{results} tool result: not over {limit} characters, or truncated already",
         "{results} tool results: none that is over {limit} characters and not yet truncated",
     ),
-    "clear.done": _Counted(
+    "clear.done": Counted(
         "results",
         "{results} tool result > keep {keep}, so clear {cleared}",
         "{results} tool results > keep {keep}, so clear {cleared}",
     ),
-    "clear.none_kept": _Counted(
+    "clear.none_kept": Counted(
         "results",
         "{results} tool result, keep {keep}: none stays, so clear {cleared}",
         "{results} tool results, keep {keep}: none stays, so clear {cleared}",
     ),
-    "clear.nothing_old": _Counted(
+    "clear.nothing_old": Counted(
         "results",
         "{results} tool result, keep {keep}: nothing old to clear",
         "{results} tool results, keep {keep}: nothing old to clear",
     ),
-    "clear.all_cleared_before": _Counted(
+    "clear.all_cleared_before": Counted(
         "results",
         "{results} tool result, keep {keep}: the old one is cleared already",
         "{results} tool results, keep {keep}: all old ones are cleared already",
     ),
-    "prune.done": _Counted(
+    "prune.done": Counted(
         "turns",
         "{turns} user turn, keep {keep_turns}: old tool results pruned: {pruned}",
         "{turns} user turns, keep {keep_turns}: old tool results pruned: {pruned}",
     ),
-    "prune.nothing_old": _Counted(
+    "prune.nothing_old": Counted(
         "turns",
         "{turns} user turn, keep {keep_turns}: nothing old to prune",
         "{turns} user turns, keep {keep_turns}: nothing old to prune",
     ),
-    "prune.nothing_long": _Counted(
+    "prune.nothing_long": Counted(
         "turns",
         "{turns} user turn, keep {keep_turns}: no old tool result is long enough and not yet pruned",
         "{turns} user turns, keep {keep_turns}: no old tool result is long enough and not yet pruned",
     ),
     "prune.keep_zero": N_("keep 0 prunes nothing, a fault of the lesson: index -0 is the first turn, nothing is older"),
-    "summarize.too_few_turns": _Counted(
+    "summarize.too_few_turns": Counted(
         "turns",
         "{turns} user turn, keep {keep_turns}: nothing old to summarize",
         "{turns} user turns, keep {keep_turns}: nothing old to summarize",
     ),
-    "summarize.old_turns": _Counted(
+    "summarize.old_turns": Counted(
         "old",
         "{turns} user turns, keep {keep_turns}: {old} old message to summarize[, in {requests:,} requests]",
         "{turns} user turns, keep {keep_turns}: {old} old messages to summarize[, in {requests:,} requests]",
     ),
-    "summarize.with_summary_as_turn": _Counted(
+    "summarize.with_summary_as_turn": Counted(
         "old",
         "{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old message to summarize",
         "{turns} user turns (a summary counts as one), keep {keep_turns}: {old} old messages to summarize",
     ),
-    "summarize.done": _Counted(
+    "summarize.done": Counted(
         "replaced",
         "{replaced} old message → 1 summary[, {flaw}]: ~{old_tokens:,} → ~{new_tokens:,} tokens",
         "{replaced} old messages → 1 summary[, {flaw}]: ~{old_tokens:,} → ~{new_tokens:,} tokens",
     ),
-    "summarize.done_larger": _Counted(
+    "summarize.done_larger": Counted(
         "replaced",
         "{replaced} old message → 1 summary[, {flaw},] that is larger than it: "
         "~{old_tokens:,} → ~{new_tokens:,} tokens",
@@ -219,13 +211,13 @@ _LAYERS: Mapping[str, str | _Counted] = {
     "decide.switched_off": N_("layer 3 is switched off, so nothing to summarize"),
     "decide.too_long": N_("too long for the model's context window, so summarize and ask once more"),
     "decide.by_hand_only": N_("this policy summarizes by hand only"),
-    "decide.turns_over": _Counted(
+    "decide.turns_over": Counted(
         "turns", "{turns} user turn > {limit}, so summarize", "{turns} user turns > {limit}, so summarize"
     ),
     "decide.turns_over_with_summary": N_(
         "{turns} user turns > {limit}: a summary counts as one, so each question makes another"
     ),
-    "decide.turns_within": _Counted(
+    "decide.turns_within": Counted(
         "turns",
         "{turns} user turn ≤ {limit}, so nothing to summarize",
         "{turns} user turns ≤ {limit}, so nothing to summarize",
@@ -237,16 +229,16 @@ _LAYERS: Mapping[str, str | _Counted] = {
     ),
 }
 
-_TURN: Mapping[str, str | _Counted] = {
+_TURN: Mapping[str, str | Counted] = {
     "turn.received": N_("the question joins the list"),
-    "turn.request": _Counted(
+    "turn.request": Counted(
         "messages",
         "{messages:,} message, ~{tokens:,} tokens[ + {tools:,} for tools]",
         "{messages:,} messages, ~{tokens:,} tokens[ + {tools:,} for tools]",
     ),
-    "turn.calls": _Counted("calls", "the model calls {calls} tool", "the model calls {calls} tools"),
-    "turn.tool": _Counted("left", "{tool} runs: {left} call to answer", "{tool} runs: {left} calls to answer"),
-    "turn.result": _Counted(
+    "turn.calls": Counted("calls", "the model calls {calls} tool", "the model calls {calls} tools"),
+    "turn.tool": Counted("left", "{tool} runs: {left} call to answer", "{tool} runs: {left} calls to answer"),
+    "turn.result": Counted(
         "characters",
         "a result of {characters} character joins the list",
         "a result of {characters} characters joins the list",
@@ -263,7 +255,7 @@ _TURN: Mapping[str, str | _Counted] = {
     "turn.broken": N_("A fault of the program ({error}) ended the turn. What had come is kept; ask again."),
     "recovery.draft": N_("the program ended in the midst of this answer: what had come is kept and marked"),
     "outside.changed": N_("another program changed the file: {removed} messages gone, {added} new"),
-    "recovery.open_calls": _Counted(
+    "recovery.open_calls": Counted(
         "calls",
         "the program ended before {calls} call was answered: it is closed with a marked result",
         "the program ended before {calls} calls were answered: they are closed with marked results",
@@ -272,7 +264,7 @@ _TURN: Mapping[str, str | _Counted] = {
     "edit.entries_changed": N_("The list has changed since this was planned. Nothing was changed; plan it again."),
 }
 
-_FILES: Mapping[str, str | _Counted] = {
+_FILES: Mapping[str, str | Counted] = {
     "format.empty": N_("The file is empty. It was not changed; name a file with messages in it."),
     "format.no_messages": N_(
         "line {line}: {why}. There are no messages in the file; it was not changed. Name another."
@@ -326,7 +318,7 @@ _FILES: Mapping[str, str | _Counted] = {
         "Another program changed this file while it was closed. What it made of the list is a step."
     ),
     "open.recovered": N_("The program ended before all was saved. It is here, word for word."),
-    "found.lost": _Counted(
+    "found.lost": Counted(
         "steps",
         "This session's journal is damaged: {steps} step cannot be read or fits nowhere. All others are here.",
         "This session's journal is damaged: {steps} steps cannot be read or fit nowhere. All others are here.",
@@ -337,7 +329,7 @@ _FILES: Mapping[str, str | _Counted] = {
         "This is the list alone, as the lesson reopens it: no undo, marks are guessed. `L` goes back."
     ),
     "open.foreign": N_("This file is another program's or has no system message ({format}), so it is only read."),
-    "open.damaged": _Counted(
+    "open.damaged": Counted(
         "places",
         "{places} place could not be read as it stands, so the file is only read; `triptych check` tells.",
         "{places} places could not be read as they stand, so the file is only read; `triptych check` tells.",
@@ -350,7 +342,7 @@ _FILES: Mapping[str, str | _Counted] = {
     ),
 }
 
-SENTENCES: Mapping[str, str | _Counted] = {
+SENTENCES: Mapping[str, str | Counted] = {
     **_LAYERS,
     **ROBUST_LAYERS,
     **_TURN,
