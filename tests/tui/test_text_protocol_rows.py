@@ -106,6 +106,22 @@ def test_what_is_no_call_streams_as_it_is_said() -> None:
         assert said.strip() in text
 
 
+async def test_a_long_call_stays_a_call_as_it_streams(tmp_path: Path) -> None:
+    app = app_on(opened(tmp_path / "s.json", []))
+    written = "word " * 13_000
+    async with app.run_test(size=(100, 30)) as pilot:
+        pane = app.workbench.query_one(ChatPane)
+        for length in (100, 64_000):
+            said = f'I write it.\n<tool_call>\n{{"name": "write_file", "arguments": {{"text": "{written[:length]}'
+            pane.stream({"role": "assistant", "content": said}, summary=False)
+            await until(pilot, lambda: "→ write_file" in chat(app), "the call")
+            await pilot.pause()
+            pane.stream({"role": "assistant", "content": said + "more"}, summary=False)
+            await pilot.pause()
+            assert "I write it." in chat(app)
+            assert chat(app).count("word word") <= 20, "in the row of the call alone"
+
+
 @pytest.mark.parametrize("words", ["role:tool", "role:user", "tool:read_file", "role:assistant"])
 def test_filters_find_the_same(words: str) -> None:
     talk = tool_talk(2)

@@ -78,7 +78,7 @@ class ChatLines:
     def streaming(
         self, message: Message, width: int, growing: GrowingText, *, summary: bool, start: int = 0
     ) -> list[Row]:
-        """What the model is saying right now, from the character at `start` on, with a caret.
+        """What the model is saying right now, its calls apart, from the character at `start` on, with a caret.
 
         `growing` remembers what has been wrapped of it.
         """
@@ -87,7 +87,8 @@ class ChatLines:
         letter = Span(self._glyphs.summary if summary else "A", "l3" if summary else "role_a", "b")
         thought, said = thought_and_said(message)
         lines = [Row((*self._indent(), *self._thought(thought, going_on=not said)))] if thought else []
-        text, calls = (said[start:], []) if summary else _calls_apart(said[start:])
+        text, calls = (said, []) if summary else _calls_apart(said)
+        text = text[start:]
         if text or not (thought or calls):
             lines += [_said_row(_more(start), "faint")] if start else []
             pieces = growing.lines(clean(text), max(width - INDENT, 2))
@@ -325,7 +326,7 @@ def later_start(message: Message, start: int, lines: int) -> int:
 
     It stays for a while where it is: all behind a new beginning is wrapped anew.
     """
-    said = thought_and_said(message)[1]
+    said = _calls_apart(thought_and_said(message)[1])[0]  # a call has one line, however long it is
     if len(said) - start > SHOWN_CHARACTERS:
         return len(said) - LAST_CHARACTERS
     if lines <= SHOWN_LINES + LAST_LINES:
