@@ -92,7 +92,7 @@ def policies_show(name: str, toml: bool, json_wanted: bool) -> None:
     for key, value in plain(policy).items():
         if isinstance(value, dict):
             rows += [(f"{key}.{inner}", _one_line(set_to)) for inner, set_to in value.items()]
-        else:
+        elif key != "edited":  # what no file says
             shown_as = str(value) if key in _WHOLE and value else _one_line(value)
             shown_as = _(value) if key == "note" and value else shown_as
             rows.append((key, _("off") if value is None else shown_as))
@@ -101,6 +101,8 @@ def policies_show(name: str, toml: bool, json_wanted: bool) -> None:
 
 def _one_line(value: object) -> str:
     text = " → ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, bool):
+        return text.lower()
     if value in (None, "", []):
         return "–"
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
