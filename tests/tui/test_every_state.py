@@ -84,6 +84,7 @@ def _in_english_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     use_ascii(False)
 
 
+@pytest.mark.long_walk
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: f"{look.language}-{look.theme}")
 async def test_every_state(look: Look, tmp_path: Path) -> None:
     set_language(look.language)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from tests.support_desk import QUIET
@@ -56,6 +57,7 @@ async def ask_and_see(pilot: Pilot[Any], app: TriptychApp, name: str, fault: Fau
     return RETRIES if comes_back else ("escape",) if is_told else ()
 
 
+@pytest.mark.long_walk
 async def test_all_faults_of_the_wire_one_after_the_other(tmp_path: Path) -> None:
     replies: list[Reply] = [answer("There I am.")]
     for name, fault in ANSWERED.items():
