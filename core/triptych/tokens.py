@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from triptych.edits import Edit
@@ -26,8 +26,6 @@ _COUNTED_KEYS = ("tool_calls", "function_call", "reasoning_content")
 
 _LONG_LIST = 1000
 """Entries of a list that is worth remembering the weight of."""
-
-_NOT_CJK = re.compile("[^\u4e00-\u9fff\u3000-\u303f\uff00-\uffef]+")
 
 
 class Term(NamedTuple):
@@ -53,6 +51,12 @@ class Estimator(Protocol):
     def __hash__(self) -> int: ...
 
 
+@cache
+def _not_cjk() -> re.Pattern[str]:
+    """Compiled for the first text that is not ASCII: it takes as long as loading a module."""
+    return re.compile("[^\u4e00-\u9fff\u3000-\u303f\uff00-\uffef]+")
+
+
 class MeowgentEstimator(NamedTuple):
     """The second lesson's rule, `int(cjk * 1.3 + others / 3.5)`, in exact seventieths of a token.
 
@@ -73,7 +77,7 @@ class MeowgentEstimator(NamedTuple):
 
     @staticmethod
     def cjk_characters(text: str) -> int:
-        return 0 if text.isascii() else len("".join(_NOT_CJK.split(text)))
+        return 0 if text.isascii() else len("".join(_not_cjk().split(text)))
 
 
 class Chars4Estimator(NamedTuple):
@@ -92,8 +96,7 @@ class Chars4Estimator(NamedTuple):
 ESTIMATORS: Mapping[str, Estimator] = {"meowgent": MeowgentEstimator(), "chars4": Chars4Estimator()}
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """How much a list is: messages, and whole tokens by the active estimator."""
 
     messages: int

@@ -367,15 +367,19 @@ async def test_what_is_typed_during_the_countdown_is_the_next_question(tmp_path:
             assert (asked[:2], asked[-1]) == (["lost", "lost"], "more")
 
 
+async def asks_another_model_instead_of_waiting(pilot: Pilot[Any], app: TriptychApp, text: str) -> None:
+    app.workbench.failing.sleep = Clock().sleep
+    await pilot.press(*text, "enter")
+    await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
+    await pilot.press("tab", "m")
+    await until(pilot, lambda: "base URL" in screen_text(app), "the dialog")
+
+
 async def test_another_model_can_be_chosen_instead_of_waiting(tmp_path: Path) -> None:
     async with OpenAIServer([BUSY]) as server:
         app = app_on(session_at(server, tmp_path))
         async with app.run_test(size=(120, 40)) as pilot:
-            app.workbench.failing.sleep = Clock().sleep
-            await pilot.press(*"lost", "enter")
-            await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
-            await pilot.press("tab", "m")
-            await until(pilot, lambda: "base URL" in screen_text(app), "the dialog")
+            await asks_another_model_instead_of_waiting(pilot, app, "lost")
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is app.workbench, "the workbench")
             assert typed(app) == "lost"
@@ -390,11 +394,7 @@ async def test_another_model_can_be_chosen_when_a_summary_is_not_waited_for(tmp_
         session = session._replace(session=opened(tmp_path / "s.json", tool_talk(4)).session)
         app = app_on(session)
         async with app.run_test(size=(120, 40)) as pilot:
-            app.workbench.failing.sleep = Clock().sleep
-            await pilot.press(*"more", "enter")
-            await until(pilot, lambda: "retry 2/5" in screen_text(app), "the countdown")
-            await pilot.press("tab", "m")
-            await until(pilot, lambda: "base URL" in screen_text(app), "the dialog")
+            await asks_another_model_instead_of_waiting(pilot, app, "more")
             assert app.workbench.opened.session.entries[-1].message["content"] == "Fine."
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
 
 from tests.support_pilot import app_on, opened, screen_text, tool_talk, until
 from triptych.models.base import Delta, Finish, Request, TextDelta
+from triptych_tui.app import TriptychApp
 from triptych_tui.widgets.chat_pane import ChatPane
 
 
@@ -36,6 +40,14 @@ def rows_on_screen(chat: ChatPane) -> list[str]:
     return [chat.render_line(y).text[8:].rstrip() for y in range(chat.size.height)]
 
 
+async def scrolled_up(pilot: Pilot[Any], app: TriptychApp, rows: int, line: str) -> list[str]:
+    """Read so many rows further up in the chat, where there is this line; what stands there."""
+    chat = app.screen.query_one(ChatPane)
+    chat.scroll_to(y=chat.scroll_offset.y - rows)
+    await until(pilot, lambda: line in screen_text(app) and not chat.following, "scrolled up")
+    return rows_on_screen(chat)
+
+
 async def test_the_chat_stays_where_it_is_read_when_the_stream_ends(tmp_path: Path) -> None:
     model = HeldModel("\n".join(f"line {number}" for number in range(200)))
     session = opened(tmp_path / "s.json", tool_talk(1), model)
@@ -44,9 +56,7 @@ async def test_the_chat_stays_where_it_is_read_when_the_stream_ends(tmp_path: Pa
         chat = app.screen.query_one(ChatPane)
         await pilot.press(*"hello", "enter")
         await until(pilot, lambda: "line 199" in screen_text(app), "the whole answer")
-        chat.scroll_to(y=chat.scroll_offset.y - 60)
-        await until(pilot, lambda: "line 120" in screen_text(app) and not chat.following, "scrolled up")
-        before = rows_on_screen(chat)
+        before = await scrolled_up(pilot, app, 60, "line 120")
         places: list[float] = []
         app.screen.watch(chat, "scroll_y", lambda y: places.append(y), init=False)
         model.let_go.set()
@@ -64,9 +74,7 @@ async def test_a_long_answer_that_streams_stays_where_it_is_read(tmp_path: Path)
         chat = app.screen.query_one(ChatPane)
         await pilot.press(*"hello", "enter")
         await until(pilot, lambda: "line 449" in screen_text(app), "the first part")
-        chat.scroll_to(y=chat.scroll_offset.y - 200)
-        await until(pilot, lambda: "line 240" in screen_text(app) and not chat.following, "scrolled up")
-        before = rows_on_screen(chat)
+        before = await scrolled_up(pilot, app, 200, "line 240")
         model.go_on.set()
         await until(pilot, lambda: chat.block_count > 0 and chat.max_scroll_y > 2900, "more was said")
         assert rows_on_screen(chat) == before
@@ -105,9 +113,7 @@ async def test_a_long_answer_stays_where_it_is_read_when_it_ends_and_can_be_fold
         await until(pilot, lambda: "line 899" in screen_text(app), "the first part")
         model.go_on.set()
         await until(pilot, lambda: "line 1999" in screen_text(app), "all of it, without its first lines")
-        chat.scroll_to(y=chat.scroll_offset.y - 200)
-        await until(pilot, lambda: "line 1790" in screen_text(app) and not chat.following, "scrolled up")
-        before = rows_on_screen(chat)
+        before = await scrolled_up(pilot, app, 200, "line 1790")
         model.let_go.set()
         await until(pilot, lambda: "last turn" in screen_text(app) and session.session.is_saved, "the answer is kept")
         assert rows_on_screen(chat) == before

@@ -71,7 +71,7 @@ class Exchanges:
                 continue
             if near:
                 self._leave()
-            if asks(message) and not entry.has_mark(Summary):
+            if _is_question(entry, message):
                 self.turns.append(index)
             if made := ids_and_names(message):
                 self.calls[index] = len(made)
@@ -165,4 +165,8 @@ def exchanges_of(entries: tuple[Entry, ...]) -> Exchanges:
 
 def real_turn_starts(entries: Sequence[Entry]) -> list[int]:
     """The indices of user messages that a user asked: no summaries, no results in the text protocol."""
-    return [index for index, entry in enumerate(entries) if asks(entry.message) and not entry.has_mark(Summary)]
+    return [index for index, entry in enumerate(entries) if _is_question(entry, entry.message)]
+
+
+def _is_question(entry: Entry, message: Message) -> bool:
+    return asks(message) and not entry.has_mark(Summary)

@@ -18,7 +18,7 @@ from triptych.tokens import TokenCounter
 NOTICE = "... [省略前期工具 {tool} 的部分輸出]"
 NOTICE_START = "... [省略前期工具"
 
-_TOOL_RESPONSE = re.compile(r"<tool_response>\s*\[工具\s*(\w+)\s*執行結果\]：\n(.*?)\n</tool_response>", re.DOTALL)
+_TOOL_RESPONSE = r"(?s)<tool_response>\s*\[工具\s*(\w+)\s*執行結果\]：\n(.*?)\n</tool_response>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def first_block(message: Message) -> Block | None:
     content = message.get("content")
     if not isinstance(content, str) or not is_tool_response(message):
         return None
-    found = _TOOL_RESPONSE.match(content)
+    found = re.match(_TOOL_RESPONSE, content)
     return None if found is None else Block(found[1], found[2], content[found.end() :])
 
 

@@ -194,7 +194,7 @@ def _kept_tokens(parameters: SummarizeParameters, window: int | None) -> int:
 
 
 def _is_summarized(entry: Entry) -> bool:
-    return bool(entry.marks) and (entry.has_mark(Summary) or entry.has_mark(Acknowledgement))
+    return entry.has_mark(Summary) or entry.has_mark(Acknowledgement)
 
 
 def _prompt(parameters: SummarizeParameters) -> str:
