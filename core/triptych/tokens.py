@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -96,7 +97,8 @@ class Chars4Estimator(NamedTuple):
 ESTIMATORS: Mapping[str, Estimator] = {"meowgent": MeowgentEstimator(), "chars4": Chars4Estimator()}
 
 
-class Count(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Count:
     """How much a list is: messages, and whole tokens by the active estimator."""
 
     messages: int
