@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import termios
 from pathlib import Path
 
@@ -28,6 +29,19 @@ def answering(folder: Path, url: str, rows: int = 40, cols: int = 120) -> Termin
     terminal.send("hello\r")
     terminal.wait_for("word word word")
     return terminal
+
+
+ASKS_TOO_EARLY = """
+import shutil, sys
+real, seen = shutil.get_terminal_size, []
+def too_early(*otherwise):
+    seen.append(real(*otherwise))
+    return seen[-2:][0]
+shutil.get_terminal_size = too_early
+from triptych_tui.start import main
+main()
+"""
+"""The program, told of each new size the old one first, as Linux does now and then."""
 
 
 def ended(terminal: Terminal, file: Path) -> None:
@@ -87,6 +101,16 @@ def test_a_storm_of_sizes_while_an_answer_streams(tmp_path: Path) -> None:
         terminal.send("\x11")
         assert terminal.wait() == 0
         assert b"Traceback" not in terminal.raw
+
+
+def test_a_size_that_was_asked_for_too_early_is_asked_for_again(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", ASKS_TOO_EARLY, "--new", tmp_path / "s.json", "--policy", "lesson"]
+    with Terminal(program, env={"HOME": str(tmp_path)}, rows=30, cols=100) as terminal:
+        terminal.wait_for("ready")
+        terminal.resize(40, 150)
+        terminal.wait_for(lambda screen: any(len(line) > 140 for line in screen.splitlines()))
+        terminal.send("\x11")
+        assert terminal.wait() == 0
 
 
 def test_a_book_pasted_into_the_prompt_is_there_and_is_sent(tmp_path: Path) -> None:

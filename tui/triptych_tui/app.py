@@ -10,6 +10,8 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.events import Resize
+from textual.geometry import Size
 from textual.screen import Screen
 
 from triptych.reasons import Reason
@@ -24,6 +26,9 @@ from triptych_tui.themes import ThemedApp
 from triptych_tui.untrusted import clean
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
+
+SIZE_SETTLES = 0.1
+"""Seconds after which a terminal has the size that it told of."""
 
 
 class TriptychApp(ThemedApp, inherit_bindings=False):
@@ -86,6 +91,13 @@ class TriptychApp(ThemedApp, inherit_bindings=False):
         large as before by the time its size is asked for."""
         if self._size is not None:
             self.call_later(self.refresh)
+            self.set_timer(SIZE_SETTLES, self._look_at_size_again)
+
+    def _look_at_size_again(self) -> None:
+        """Linux tells of a new size a moment before it has it: who asks at once may hear the old one, and no more."""
+        read = getattr(self._driver, "_get_terminal_size", None)
+        if read is not None and (size := Size(*read())) != self.size:
+            self.post_message(Resize(size, size))
 
     def action_help(self) -> None:
         """Show the keys in force; they are imported when they are asked for."""
